@@ -10,8 +10,17 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 from clawperator.widgets import keys
-from clawperator.widgets.format.devices import NO_FACTS, DeviceSummary, device_row, fits_beside, state_row
+from clawperator.widgets.format.devices import (
+    NO_FACTS,
+    DeviceSummary,
+    device_columns,
+    device_row,
+    fits_beside,
+    right_words,
+    state_row,
+)
 from clawperator.widgets.row_list import ListRow, RowList, ready
+from clawperator.widgets.text.safe import cells
 
 if TYPE_CHECKING:
     from clawperator.engine.adb.presence import DeviceEntry
@@ -39,35 +48,25 @@ class DeviceList(RowList):
         self,
         devices: Sequence[DeviceEntry],
         chosen: str,
-        busy: Mapping[str, str] | None = None,
         facts: Mapping[str, DeviceSummary] | None = None,
     ) -> None:
-        """``busy`` maps serials to lock holders; ``facts`` are the last doctor findings."""
         first = not self.devices and self.value is None
         self.devices, self.chosen = devices, chosen
-        self.show_folded(partial(self.all_rows, busy or {}, facts or {}))
+        self.show_folded(partial(self.all_rows, facts or {}))
         if first and chosen:
             self.to_value(chosen)
 
-    def all_rows(
-        self,
-        busy: Mapping[str, str],
-        facts: Mapping[str, DeviceSummary],
-        width: int,
-    ) -> Iterator[ListRow]:
-        for device in self.devices:
-            known = facts.get(device.serial, NO_FACTS)
-            yield self._row(device, busy.get(device.serial, ""), known)
-            if not fits_beside(device, width, known):
-                yield ready(state_row(device, width, known))
-
-    def _row(self, device: DeviceEntry, lock: str, facts: DeviceSummary) -> ListRow:
-        chosen = device.serial == self.chosen
-        return ListRow(
-            lambda width: device_row(device, width, self.symbols, chosen=chosen, lock=lock, facts=facts),
-            value=device.serial,
-            role="" if device.usable else "warn",
-        )
+    def all_rows(self, facts: Mapping[str, DeviceSummary], width: int) -> Iterator[ListRow]:
+        known = [(device, facts.get(device.serial, NO_FACTS)) for device in self.devices]
+        used = max((cells(right_words(each, chosen=device.serial == self.chosen)) for device, each in known), default=0)
+        room = device_columns(known, width, used=used and used + 2)
+        for device, each in known:
+            draw = partial(
+                device_row, device, symbols=self.symbols, chosen=device.serial == self.chosen, facts=each, room=room
+            )
+            yield ListRow(draw, device.serial, "" if device.usable else "warn")
+            if not fits_beside(device, width, each):
+                yield ready(state_row(device, width, each))
 
     @property
     def device(self) -> DeviceEntry | None:

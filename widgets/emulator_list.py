@@ -25,7 +25,7 @@ class AvdKey(NamedTuple):
 
 
 class EmulatorList(DeviceList):
-    """One list with one cursor. ``words`` replace the devices while there are none."""
+    """One list with one cursor. ``words`` stand above the devices, where none is listed."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
@@ -36,18 +36,17 @@ class EmulatorList(DeviceList):
         self,
         devices: Sequence[DeviceEntry],
         chosen: str,
-        busy: Mapping[str, str],
         facts: Mapping[str, DeviceSummary],
         machines: EmulatorsState,
     ) -> None:
         self.machines = machines
-        self.show(devices, chosen, busy, facts)
+        self.show(devices, chosen, facts)
         self.SHOWS_CURSOR = any(not row.quiet for row in self.rows)
 
-    def all_rows(self, busy: Mapping[str, str], facts: Mapping[str, DeviceSummary], width: int) -> Iterator[ListRow]:
-        for text in () if self.devices else self.words.splitlines():
+    def all_rows(self, facts: Mapping[str, DeviceSummary], width: int) -> Iterator[ListRow]:
+        for text in self.words.splitlines():
             yield from map(ready, wrapped(text, width, "muted", lead="   "))
-        yield from super().all_rows(busy, facts, width)
+        yield from super().all_rows(facts, width)
         yield blank()
         yield ListRow(lambda width: ruled("virtual devices", width, self.symbols.rule), quiet=True)
         machines = self.machines

@@ -105,14 +105,6 @@ class FixPlace(Destination):
 
 
 @dataclass(frozen=True, slots=True)
-class DevicePlace(Destination):
-    """A device in the list, with what makes it usable."""
-
-    MODE: ClassVar[str] = "devices"
-    serial: str
-
-
-@dataclass(frozen=True, slots=True)
 class EmulatorJobPlace(Destination):
     """The job that runs on a virtual device."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from enum import Flag, auto
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -67,9 +66,6 @@ BUSY_SECONDS = 2.0
 NEWS_SECONDS = 60.0
 """So long a notice that is no problem is shown; problems stay until the next notice."""
 FINDINGS_KEPT = 50
-PICTURES_KEPT = 100
-TILE_SIDE = 160
-"""Pixels of the longer side of a tile's picture, at least."""
 _RATE_SECONDS = 5.0
 _QUIET_SOURCES = (FOLLOW_SOURCE, DOCTOR_SOURCE)
 """Who locks a device to read it only."""
@@ -258,8 +254,6 @@ class Session:
         self.work_since = 0.0
         self.follow: FollowState | None = None
         self.picture: Picture | None = None
-        self.pictures: dict[str, Picture] = {}
-        """By serial: the last screenshots, as small as a tile needs them."""
         self.wanted_device = wanted_device
         self.silent: frozenset[str] = frozenset()
         """Devices that do not respond, though adb lists them as connected."""
@@ -295,7 +289,6 @@ class Session:
                 return Facet.FOLLOW
             case PictureUpdate(picture):
                 self.picture = picture
-                self._keep_small(picture)
                 return Facet.PICTURE
             case EmulatorsUpdate(machines):
                 self.machines = machines
@@ -310,16 +303,6 @@ class Session:
                 self._note(notice if notice.at else notice._replace(at=self.clock.now()))
                 return Facet.NOTICE
         raise TypeError(type(update).__name__)
-
-    def _keep_small(self, picture: Picture) -> None:
-        """Keep a screenshot for its tile; one without an image says nothing about a screen."""
-        if picture.image is None:
-            return
-        small = picture.image.reduce(max(1, max(picture.image.size) // TILE_SIDE))
-        self.pictures.pop(picture.device_id, None)
-        self.pictures[picture.device_id] = replace(picture, image=small)
-        if len(self.pictures) > PICTURES_KEPT:
-            del self.pictures[next(iter(self.pictures))]
 
     # -- updates
 

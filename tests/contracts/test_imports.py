@@ -162,9 +162,7 @@ LATER = (
     "clawperator.app.console.screens.forms",
     "clawperator.app.console.skills.",
     "clawperator.app.console.stream.",
-    "clawperator.widgets.device_grid",
     "clawperator.widgets.execution_detail",
-    "clawperator.widgets.format.tiles",
     "clawperator.widgets.json_area",
 )
 """What the first frame of the console does not show: imported after it, or with the first use."""

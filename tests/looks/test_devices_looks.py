@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from clawperator.app.console.app import ConsoleApp
-from clawperator.app.console.devices.grid import GridDialog
 from clawperator.app.console.devices.provisioning_dialogs import PlanDialog
 from clawperator.app.console.devices.setup_screen import SetupDialog
 from clawperator.engine.emulators.running import RunningEmulator
@@ -27,7 +26,7 @@ from tests.app.console.support import (
     settled,
     until,
 )
-from tests.app.console.test_device_grid import fill, lab
+from tests.app.console.test_known_devices import fill, lab
 from tests.app.console.test_operator_setup import FILES, FOLDER
 from tests.looks.poses import AT_SIZES, PINNED, TWO_SIZES, Before, Compare, at_rest, press
 
@@ -94,7 +93,7 @@ def test_list(snap_compare: Compare, size: tuple[int, int]) -> None:
 
 
 @AT_SIZES
-def test_grid(snap_compare: Compare, size: tuple[int, int]) -> None:
+def test_what_is_known(snap_compare: Compare, size: tuple[int, int]) -> None:
     clock = MovableClock()
     app, _ = lab(clock)
 
@@ -102,9 +101,7 @@ def test_grid(snap_compare: Compare, size: tuple[int, int]) -> None:
         await fill(pilot, clock)
         await press(pilot, "7")
         await until(pilot, lambda: app.session.machines.known)
-        await press(pilot, "t")
-        await until(pilot, lambda: isinstance(app.screen, GridDialog) and len(app.screen.grid.tiles) == 5)
-        await press(pilot, *("l", "l") if size[0] > 100 else ("j", "j"))
+        await press(pilot, "j", "j")
         await rest(pilot)
 
     assert snap_compare(app, terminal_size=size, run_before=run)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from clawperator.engine.adb.mdns import is_network_serial
 from clawperator.engine.adb.presence import DeviceState
 from clawperator.engine.contracts.operator_identity import OPERATOR_BRANDS
-from clawperator.widgets.format.lines import Line, Row, device_name, wrapped
+from clawperator.widgets.format.lines import Line, Row, columns, device_name, wrapped
 from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.text.safe import cells
@@ -16,11 +16,17 @@ from clawperator.widgets.text.times import age
 
 if TYPE_CHECKING:
     from clawperator.engine.adb.presence import DeviceEntry
+    from clawperator.widgets.format.runs import RunFacts
     from clawperator.widgets.models.doctor_report import DoctorReport
 
 
 class DeviceSummary(NamedTuple):
-    """What the doctor last found on a device, and when (0: never). ``avd`` is the name of its virtual device."""
+    """What is known of a device: what the doctor last found, and when (0: never); what it does, and did last.
+
+    ``avd`` is the name of its virtual device, ``name`` its alias. ``activity`` is ``busy``, ``settling`` or ``reading``, ``holder``
+    who locks it. ``run`` is its last execution, begun ``ran``; ``seen`` says how old its screen is, ``stale`` why that is out of
+    date, ``problem`` why the last reading failed, ``left`` since when it is disconnected.
+    """
 
     api: str = ""
     variant: str = ""
@@ -29,6 +35,16 @@ class DeviceSummary(NamedTuple):
     avd: str = ""
     silent: bool = False
     """Its last command got no answer."""
+    name: str = ""
+    activity: str = ""
+    holder: str = ""
+    app: str = ""
+    run: RunFacts | None = None
+    ran: str = ""
+    seen: str = ""
+    stale: str = ""
+    problem: str = ""
+    left: str = ""
 
 
 VARIANTS = {
@@ -130,8 +146,9 @@ _UNKNOWN = StateWords(Status.UNKNOWN, "unknown state", (_REPLUG,))
 
 _WIDE = 60
 """From this width on, a row has columns."""
-_SERIAL_CELLS, _STATE_CELLS = 22, 14
-"""Room of serial and state where the row has columns: the longest address of a network device, and ``no permissions``."""
+_MOST_CELLS = (22, 14, 40, 12, 32, 20, 26)
+"""Room of the columns at most: the longest address of a network device, ``no permissions``, and what follows these."""
+_ACTIVITIES = {"reading": Status.WAITING, "settling": Status.WAITING, "busy": Status.RUNNING}
 
 
 def words_for(device: DeviceEntry) -> StateWords:
@@ -143,44 +160,91 @@ def words_for(device: DeviceEntry) -> StateWords:
     return words._replace(next="reconnect it with adb", steps=again)
 
 
+def device_columns(devices: Iterable[tuple[DeviceEntry, DeviceSummary]], width: int, *, used: int = 0) -> list[int]:
+    """Return the cells of the columns of these devices; ``used`` is what the right edge takes."""
+    needs = [0] * len(_MOST_CELLS)
+    for device, facts in devices:
+        found = [sum(cells(text) for text, _ in spans) for spans in _columns_of(device, facts, UNICODE)]
+        needs = [max(pair) for pair in zip(needs, found, strict=True)]
+    return columns(map(min, needs, _MOST_CELLS), width - 4 - used)
+
+
+def _columns_of(device: DeviceEntry, facts: DeviceSummary, symbols: Symbols) -> list[list[tuple[str, str]]]:
+    """Return the columns of a row in spans, the most important first. Contains device text."""
+    state, status = _state_of(device, facts)
+    name = (facts.name or device.serial, "text")
+    if not device.usable:
+        return [[name], [(state, status.role)], *[[]] * (len(_MOST_CELLS) - 2)]
+    run, step = facts.run, []
+    if facts.problem:
+        step = [(f"{symbols.sign(Status.FAILED)} ", "fail"), (facts.problem, "fail")]
+    elif run is not None:
+        step = [(f"{symbols.sign(run.status)} ", run.role), (run.action, "text")]
+        step += [("  " if run.action else "", "text"), (run.result, run.role)] if run.result else []
+    same = f"same phone as {device.other_transports[0]}" if not device.preferred else ""
+    return [
+        [name],
+        [(state, status.role)],
+        step,
+        [(facts.ran, "muted")],
+        [(facts.app, "node-id")],
+        [(same or device.model.replace("_", " "), "muted")],
+        [(" ".join(filter(None, (facts.api, facts.variant, facts.version))), "muted")],
+    ]
+
+
 def device_row(
     device: DeviceEntry,
     width: int,
     symbols: Symbols = UNICODE,
     *,
     chosen: bool = False,
-    lock: str = "",
     facts: DeviceSummary = NO_FACTS,
+    room: Sequence[int] = (),
 ) -> Row:
-    """Return serial and state; on a wide pane also the model and the next step.
+    """Return serial and state; on a wide pane also the last step, the app and more, in columns of these widths.
 
     A narrow row leaves out a state without room beside the serial: ``state_row`` has it.
     """
     words, (state, status) = words_for(device), _state_of(device, facts)
     sign = status if status is not Status.OK else Status.RUNNING if chosen else Status.IDLE
     line = Line(width - 1).add(f" {symbols.sign(sign)} ", status.role)
-    room = _SERIAL_CELLS if width >= _WIDE else width - 4
-    line.device(device_name(device.serial, room), "strong" if chosen else "text", room=room)
     if width < _WIDE:
+        line.device(device_name(device.serial, width - 4), "strong" if chosen else "text", room=width - 4)
         beside = status is not Status.OK and fits_beside(device, width, facts)
         return Row(line.add(" ").device(state, status.role) if beside else line)
-    line.pad(_SERIAL_CELLS + 3).device(state, status.role, room=_STATE_CELLS).pad(_SERIAL_CELLS + _STATE_CELLS + 4)
-    if not device.usable:
-        return Row(line.add(words.next, "text"))
-    right = Line(30).device(lock, "run") if lock else Line(30).add("in use ", "accent") if chosen else Line(30)
-    known = _known_words(facts) if width >= 80 else ""
-    if known:
-        right = Line(60).device(known, "muted", room=26).add("  ").extend(right)
-    line.width = width - right.cells - 2
-    if line.cells + 12 <= line.width:
-        same = f"same phone as {device.other_transports[0]}" if not device.preferred else ""
-        line.device(same or device.model.replace("_", " "), "muted")
-    return Row(line, right if right.cells else None)
+    right = right_words(facts, chosen=chosen)
+    room = room or device_columns([(device, facts)], width, used=cells(right))
+    found = _columns_of(device, facts, symbols)
+    found[0] = [(device_name(found[0][0][0], room[0]), "strong" if chosen else "text")]
+    line.width -= cells(right) + 2 if right else 0
+    last = max(place for place, most in enumerate(room) if most)
+    for place, (spans, most) in enumerate(zip(found, room, strict=True)):
+        start, part = line.cells, Line(line.width - line.cells if place == last else most)
+        for text, role in spans if most else ():
+            part.device(text, role)
+        line.extend(part).pad(start + most + 2 if most else 0)
+        if place == 1 and not device.usable:
+            return Row(line.device(facts.left or words.next, "text"))
+    end = Line(width).device(right, "run" if facts.holder else "accent", after=" ") if right else None
+    return Row(line, end)
+
+
+def device_words(device: DeviceEntry, facts: DeviceSummary) -> str:
+    """Return the text that a search sees."""
+    return " ".join([device.serial, *(text for spans in _columns_of(device, facts, UNICODE) for text, _ in spans)])
+
+
+def right_words(facts: DeviceSummary, *, chosen: bool) -> str:
+    """Return what the right edge says: who uses the device."""
+    return facts.holder[:24] or ("in use" if chosen else "")
 
 
 def _state_of(device: DeviceEntry, facts: DeviceSummary) -> tuple[str, Status]:
     if device.usable and facts.silent:
         return "not responding", Status.WARN
+    if device.usable and facts.activity:
+        return facts.activity, _ACTIVITIES.get(facts.activity, Status.RUNNING)
     return device.state, Status.OK if device.usable else words_for(device).status
 
 
@@ -196,11 +260,6 @@ def state_row(device: DeviceEntry, width: int, facts: DeviceSummary = NO_FACTS) 
     return Row(Line(width).add("   ").device(state, status.role))
 
 
-def _known_words(facts: DeviceSummary) -> str:
-    """Return ``35 release 0.3.1``: API level and Operator app."""
-    return " ".join(filter(None, (facts.api, facts.variant, facts.version)))
-
-
 def device_detail(
     device: DeviceEntry,
     width: int,
@@ -212,12 +271,16 @@ def device_detail(
 ) -> Iterator[Row]:
     """Yield all properties of a device, the last doctor findings, and the steps that make it usable."""
     state, status = _state_of(device, facts)
-    usable = status is Status.OK
-    words = words_for(device if usable or not device.usable else device._replace(state=DeviceState.OFFLINE))
+    words = words_for(device._replace(state=DeviceState.OFFLINE) if device.usable and facts.silent else device)
+    more = f": {facts.holder}" if facts.holder else f" {facts.left}" if facts.left else ""
+    if not device.usable or facts.silent:
+        more += f" – {words.next}"
     head = Line(width).add(f" {symbols.sign(status)} ", status.role).device(device.serial, "strong")
     yield Row(head)
+    run = facts.run
     rows = (
-        ("state", state if usable else f"{state} – {words.next}", status.role),
+        ("alias", facts.name, "strong"),
+        ("state", state + more, status.role),
         ("adb", device.detail, "warn"),
         ("model", device.model.replace("_", " "), "text"),
         ("product", device.product, "text"),
@@ -227,9 +290,23 @@ def device_detail(
         ("adb serial", f"{device.shared_serial}, as another device" if device.shared_serial else "", "warn"),
         ("same phone", ", ".join(device.other_transports), "text"),
         ("emulator", facts.avd, "text"),
+        ("app", facts.app, "node-id"),
+        ("screen", ": ".join(filter(None, (facts.seen, facts.stale))), "stale" if facts.stale else "text"),
+        ("last step", run.action or run.result if run is not None else "", "text"),
+        ("", run.result if run is not None and run.action else "", run.role if run is not None else ""),
+        ("", facts.ran, "muted"),
+        ("not read", facts.problem, "fail"),
     )
     for name, value, role in rows:
         yield from wrapped(value, width, role, lead=f"   {name:<10} ", limit=4)
+    if device.usable and not facts.seen:
+        yield Row(
+            Line(width)
+            .add("   screen     ", "faint")
+            .add("not read. ", "muted")
+            .add("t", "key")
+            .add(" reads it", "muted")
+        )
     yield Row(Line(width))
     if facts.at:
         ago = age(now - facts.at)
@@ -244,5 +321,5 @@ def device_detail(
             yield from wrapped(step, width, lead=f" {number:>2}. ", lead_role="muted", limit=4)
     elif chosen:
         yield Row(Line(width).add(" this device is in use", "accent"))
-    else:
+    elif device.usable:
         yield Row(Line(width).add(f" {symbols.enter} ", "key").add("use this device", "muted"))

@@ -6,7 +6,7 @@ appends our own words, ``Line.device`` untrusted text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from clawperator.widgets.text.safe import cells, escape, shorten, wrap
@@ -79,6 +79,22 @@ def column(text: str, width: int) -> str:
     """Return untrusted text in exactly ``width`` cells."""
     safe = shorten(text, width)
     return safe + " " * (width - cells(safe))
+
+
+def columns(needs: Iterable[int], width: int) -> list[int]:
+    """Return the cells of columns with two blanks between them, the most important first: what each needs, while ``width`` lasts.
+
+    A column that would be cut to less than ``_LEAST_COLUMN`` is left out: 0.
+    """
+    given = []
+    for need in needs:
+        room = min(need, max(0, width))
+        given.append(room if room == need or room >= _LEAST_COLUMN else 0)
+        width -= given[-1] + 2 if given[-1] else 0
+    return given
+
+
+_LEAST_COLUMN = 10
 
 
 def device_name(serial: str, room: int) -> str:

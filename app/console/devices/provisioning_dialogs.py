@@ -46,7 +46,6 @@ def palette_entries(console: DevicesConsole) -> Iterator[PaletteEntry]:
     run = partial(set_up, console)
     words = "Install the Operator app and grant its permissions"
     yield PaletteEntry("Operator: set up…", words, run, why_not("operator_setup"))
-    yield PaletteEntry("Devices: grid  (7 t)", "Overview of all devices as tiles", partial(grid, console))
 
 
 def provision(console: DevicesConsole) -> None:
@@ -57,13 +56,6 @@ def provision(console: DevicesConsole) -> None:
         return
 
     ask(console, PlanDialog(emulators), lambda plan: _begun(console, emulators.provision(subject=plan.name)))
-
-
-def grid(console: DevicesConsole) -> None:
-    """Show all devices as tiles."""
-    from clawperator.app.console.devices.grid import show_grid
-
-    show_grid(console)
 
 
 def pair(console: DevicesConsole) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import on
@@ -13,17 +14,19 @@ from textual.events import Click
 from clawperator.app.console.copyable import Copyable
 from clawperator.app.console.devices import provisioning_dialogs
 from clawperator.app.console.devices.console import DevicesConsole
+from clawperator.app.console.devices.known import KnownDevices
 from clawperator.app.console.empty_states import device_state, no_device_state
-from clawperator.app.console.navigation import Destination, DevicePlace, EmulatorJobPlace
+from clawperator.app.console.navigation import Destination, EmulatorJobPlace
 from clawperator.app.console.screens.two_pane import TwoPaneScreen
 from clawperator.app.console.session import Facet
+from clawperator.engine.hierarchy.folding import fold
 from clawperator.widgets import keys
 from clawperator.widgets.device_list import DeviceList
 from clawperator.widgets.emulator_list import DeviceDetail, EmulatorList
-from clawperator.widgets.format.devices import DeviceSummary, facts_of
+from clawperator.widgets.format.devices import NO_FACTS, DeviceSummary, device_words
 from clawperator.widgets.format.jobs import job_line
 from clawperator.widgets.format.lines import Line, Row, sentence
-from clawperator.widgets.info_line import InfoLine
+from clawperator.widgets.info_line import FindLine, InfoLine
 from clawperator.widgets.job_pane import JobPane
 from clawperator.widgets.line_widget import OneLineWidget
 from clawperator.widgets.models.job import Job
@@ -59,9 +62,19 @@ class DevicesScreen(TwoPaneScreen):
     GO: ClassVar[str] = "go_devices"
     PLACES: ClassVar[dict[str, str]] = {"devices": "#list", "node": "#detail", "job": "#job"}
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._facts: dict[str, DeviceSummary] = {}
+        self._needle = ""
+
+    @cached_property
+    def _known(self) -> KnownDevices:
+        return KnownDevices(self.console, lambda: self.show(Facet.DEVICES))
+
     def compose_body(self) -> ComposeResult:
         with Container(id="panes", classes="-machines"):
-            yield Pane("devices", EmulatorList(id="list"), id="list-pane")
+            with Pane("devices", EmulatorList(id="list"), id="list-pane"):
+                yield FindLine(self._find, placeholder="name, app or last step", back_to="#list", id="find")
             yield Pane("details", DeviceDetail(id="detail"), id="detail-pane")
             yield Pane("job", JobPane(id="job"), id="job-pane")
         yield JobLine(id="job-line")
@@ -74,8 +87,6 @@ class DevicesScreen(TwoPaneScreen):
     def arrive(self, place: Destination) -> None:
         if isinstance(place, EmulatorJobPlace):
             self.go_to("#job")
-        elif isinstance(place, DevicePlace) and self.devices.to_value(place.serial):
-            self._open_detail()
 
     @property
     def devices(self) -> EmulatorList:
@@ -87,17 +98,25 @@ class DevicesScreen(TwoPaneScreen):
     # -- drawing
 
     def draw(self, changed: Facet) -> None:
-        if changed & (Facet.DEVICES | Facet.LOCKS | Facet.EMULATORS | Facet.DOCTOR):
-            session = self.session
-            busy = {serial: str(lock.get("commandId") or "busy") for serial, lock in session.locks.items()}
-            facts = {entry.serial: self._facts(entry.serial) for entry in session.devices}
-            self.devices.words = self._words_without_devices()
-            self.devices.show_all(session.devices, session.device_id, busy, facts, session.machines)
-            self.show_detail()
-            self.show_place()
-            self._draw_summary()
+        if changed & Facet.LOCKS:  # an execution of some program has ended
+            # A function: of a coroutine that is replaced before it begins, Python says that it was never awaited.
+            read: Any = self._known.read_history
+            self.run_worker(read, group="history", exclusive=True, exit_on_error=True)
+        if changed & (Facet.DEVICES | Facet.LOCKS | Facet.EMULATORS | Facet.DOCTOR | Facet.TREE | Facet.OTHERS):
+            self._draw_devices()
         if changed & Facet.EMULATORS:
             self._draw_job()
+
+    def _draw_devices(self) -> None:
+        session, needle = self.session, fold(self._needle)
+        self._facts = self._known.summaries()
+        devices = [each for each in self._known.devices if needle in fold(device_words(each, self._facts[each.serial]))]
+        words = "" if session.devices else self._words_without_devices()
+        self.devices.words = "No device matches. esc shows all" if needle and not devices else words
+        self.devices.show_all(devices, session.device_id, self._facts, session.machines)
+        self.show_detail()
+        self.show_place()
+        self._draw_summary()
 
     def _words_without_devices(self) -> str:
         state = device_state(self.session) or no_device_state(self.session)
@@ -106,11 +125,7 @@ class DevicesScreen(TwoPaneScreen):
     def draw_ages(self) -> None:
         self.query_one("#job", JobPane).tick()
         self.query_one("#job-line", JobLine).refresh()
-        self.show_detail()
-
-    def _facts(self, serial: str) -> DeviceSummary:
-        found = facts_of(self.session.findings.get(serial), self.session.machines.name_of(serial))
-        return found._replace(silent=serial in self.session.silent)
+        self._draw_devices()
 
     def show_place(self) -> None:
         """Show ``2 of 5``, without headings."""
@@ -124,7 +139,7 @@ class DevicesScreen(TwoPaneScreen):
             detail.show_avd(avd, self.session.machines)
         elif (device := pane.device) is not None:
             chosen = device.serial == self.session.device_id
-            facts = self._facts(device.serial)
+            facts = self._facts.get(device.serial, NO_FACTS)
             detail.show_device(device, facts, chosen=chosen, now=self.session.clock.now())
         else:
             detail.show_nothing()
@@ -146,6 +161,8 @@ class DevicesScreen(TwoPaneScreen):
         else:
             odd = len(session.devices) - len(session.usable)
             line.add(f"{len(session.usable)} usable", "strong").add(f"   {odd} not" if odd else "", "warn")
+            busy = sum(facts.activity == "busy" for facts in self._facts.values())
+            line.add(f"   {busy} busy" if busy else "", "run")
             count, runs = len(session.machines.avds), len(session.machines.running)
             line.add(f"   {count} virtual, {runs} running" if count else "", "muted")
         summary.show(Row(line, Line().add("pushed by the server " if session.remote else "pushed by adb ", "faint")))
@@ -176,8 +193,24 @@ class DevicesScreen(TwoPaneScreen):
     def action_provision(self) -> None:
         provisioning_dialogs.provision(self.console)
 
-    def action_grid(self) -> None:
-        provisioning_dialogs.grid(self.console)
+    def action_read_device(self) -> None:
+        """Read the screen of the device under the cursor once."""
+        serial = self.devices.serial
+        if serial in (device.serial for device in self.session.usable):
+            self._known.read(serial)
+        else:
+            self.console.say(Status.IDLE, "No usable device under the cursor to read")
+
+    def action_find(self) -> None:
+        self.query_one("#find", FindLine).open()
+
+    def _find(self, text: str) -> None:
+        self._needle = text.strip()
+        self._draw_devices()
+
+    def clear_pane(self) -> None:
+        """Show all devices again."""
+        self.query_one("#find", FindLine).value = ""
 
     def action_pair(self) -> None:
         provisioning_dialogs.pair(self.console)

@@ -25,12 +25,11 @@ from clawperator.widgets.text.node_names import name_of
 if TYPE_CHECKING:
     from clawperator.engine.hierarchy.nodes import UiNode, UiTree
 
-_HIDDEN = frozenset({"app.palette", "emulators.grid", "screen.next_pane", "screen.previous_pane", "screen.escape"})
+_HIDDEN = frozenset({"app.palette", "screen.next_pane", "screen.previous_pane", "screen.escape"})
 _JUMPS = 8
 """Limit of executions and nodes in the results: more would hide the commands."""
 _SHORTEST_JUMP = 3
 _SYNONYMS = {
-    "all": ("grid",),
     "bug": ("report a problem",),
     "click": ("tap",),
     "close": ("quit",),
@@ -40,11 +39,10 @@ _SYNONYMS = {
     "export": ("save", "copy"),
     "issue": ("report a problem",),
     "log": ("stream",),
-    "overview": ("grid",),
+    "overview": ("devices",),
     "reload": ("snapshot", "refresh"),
     "repeat": ("run again",),
     "search": ("find", "filter"),
-    "tiles": ("grid",),
     "type": ("enter text",),
 }
 """Words that other tools use, for ours."""

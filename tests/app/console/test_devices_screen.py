@@ -171,10 +171,10 @@ async def test_the_cursor_stays_on_a_virtual_device_when_devices_come_and_go() -
     async with devices_mode(FakeEmulators()) as (app, pilot, engine):
         await to_avd(pilot, TABLET_AVD.name)
         engine.show_devices()
-        await until(pilot, lambda: not pane_of(app).devices)
+        await until(pilot, lambda: not app.session.devices)
         assert pane_of(app).value == AvdKey(TABLET_AVD.name)
         engine.show_devices(SECOND, DEVICE)
-        await until(pilot, lambda: len(pane_of(app).devices) == 2)
+        await until(pilot, lambda: [device.usable for device in pane_of(app).devices] == [True, True])
         assert pane_of(app).value == AvdKey(TABLET_AVD.name)
 
 

@@ -19,7 +19,6 @@ from textual.widgets import Input
 
 import clawperator.app.console
 from clawperator.app.console.app import ConsoleApp
-from clawperator.app.console.devices.grid import GridDialog
 from clawperator.app.console.devices.lock_dialog import LockDialog
 from clawperator.app.console.devices.pair_dialog import PairDialog
 from clawperator.app.console.devices.provisioning_dialogs import CreateForm, DeleteForm, PlanDialog
@@ -170,7 +169,6 @@ DIALOGS: Mapping[type[ModalScreen[Any]], Callable[[ConsoleApp], ModalScreen[Any]
     ExportForm: lambda _: ExportForm("run.zip"),
     FixDialog: lambda _: FixDialog(Proposal("adb", DEVICE.serial, [PLAN], {})),
     Form: lambda _: Form("save", "File:", not_blank("Enter a file name.")),
-    GridDialog: GridDialog,
     HelpDialog: lambda app: HelpDialog(app.screen.active_bindings, ()),
     LockDialog: lambda app: LockDialog(app.session),
     MenuDialog: lambda _: MenuDialog("press", CHOICES),

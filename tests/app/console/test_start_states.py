@@ -21,7 +21,9 @@ from clawperator.engine.adb.presence import DeviceEntry
 from clawperator.engine.events.types import DevicesChanged
 from clawperator.engine.hierarchy.tree import parse
 from clawperator.widgets.format.devices import (
+    NO_FACTS,
     DeviceSummary,
+    device_columns,
     device_detail,
     device_row,
     fits_beside,
@@ -208,7 +210,7 @@ async def test_the_header_says_as_much_of_the_reason_as_fits(width: int, said: s
 
 
 def test_mode_7_says_of_an_offline_device_of_the_network_what_the_tree_pane_says() -> None:
-    assert device_row(TABLET, 72).left.plain.endswith(" offline        reconnect it with adb")
+    assert device_row(TABLET, 72).left.plain.endswith(" offline  reconnect it with adb")
     detail = "\n".join(row.left.plain for row in device_detail(TABLET, 60, chosen=False))
     assert f"adb disconnect {TABLET.serial}" in detail
     assert f"adb connect {TABLET.serial}" in detail
@@ -216,7 +218,8 @@ def test_mode_7_says_of_an_offline_device_of_the_network_what_the_tree_pane_says
 
 @pytest.mark.parametrize("odd", [PHONE, TABLET, LOCKED_OUT])
 def test_mode_7_aligns_devices_that_cannot_be_used(odd: DeviceEntry) -> None:
-    usable, text = device_row(DEVICE, 72).left.plain, device_row(odd, 72).left.plain
+    room = device_columns([(DEVICE, NO_FACTS), (odd, NO_FACTS)], 72)
+    usable, text = (device_row(device, 72, room=room).left.plain for device in (DEVICE, odd))
     assert text.index(words_for(odd).next) == usable.index(DEVICE.model.replace("_", " "))
 
 

@@ -13,7 +13,6 @@ import pytest
 
 from clawperator.app.client.fleet import FleetEngine
 from clawperator.app.console.app import ConsoleApp
-from clawperator.app.console.devices.grid import GridDialog
 from clawperator.app.console.execution.dispatch_dialogs import DispatchDialog
 from clawperator.app.console.start import not_offered
 from clawperator.app.fleet import subjects
@@ -22,6 +21,7 @@ from clawperator.app.fleet.connection import connected
 from clawperator.app.serve import event_frames
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions import build
+from clawperator.widgets.emulator_list import EmulatorList
 from tests.app.console.support import FakeClipboard, MemoryStore, until
 from tests.app.fleet.conftest import Join, Nats, join, nats, proxy  # noqa: F401 -- fixtures
 from tests.app.http.conftest import HOME, plan
@@ -64,18 +64,16 @@ async def test_one_console_watches_and_uses_the_devices_of_two_hosts(nats: Nats,
         await until(pilot, lambda: package(pilot) == "com.android.settings")
 
         await pilot.press("7")
-        await pilot.press("t")
-        await until(pilot, lambda: isinstance(app.screen, GridDialog))
+        pane = app.screen.query_one("#list", EmulatorList)
         names = ["east/d0", "east/d1", "west/d0", "west/d1"]  # the devices of a host whose answer is late come last
-        await until(pilot, lambda: [tile.name for tile in app.screen.grid.tiles] == names)
+        await until(pilot, lambda: [app.screen._facts[each.serial].name for each in pane.devices] == names)
         async with fleet(
             nats.url
         ) as other:  # what others do is seen here, on a device that this console did not choose
             assert (await other.execute(plan(HOME, LOOK), f"west/{second}", wait_ms=20_000))["ok"]
-        await until(pilot, lambda: app.screen.grid.tiles[3].snapshot.readable and app.screen.grid.tiles[3].run)
-        app.bridge.take_picture()
-        await until(pilot, lambda: f"east/{first}" in session.pictures)
-        await pilot.press("end", "enter")
+        await until(pilot, lambda: (west := app.screen._facts[f"west/{second}"]).seen and west.run)
+        assert pane.to_value(f"west/{second}")
+        await pilot.press("enter")
         await until(pilot, lambda: session.device_id == f"west/{second}")
         hosts[1].leave()
         await until(pilot, lambda: f"west/{second}" in session.left, seconds=30)
