@@ -18,6 +18,16 @@ from clawperator.app.cli.parsing.values import invalid, json_object, number, tex
 from clawperator.app.cli.payload_file import read_bytes
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.executions import build, opening
+from clawperator.engine.verbs.catalogue import (
+    CLICK_TYPES,
+    DIRECTIONS,
+    KEYS,
+    MAX_SCROLLS,
+    MAX_SWIPES,
+    NO_CHANGE,
+    SETTLE,
+    VALIDATORS,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,20 +35,24 @@ if TYPE_CHECKING:
 
     from clawperator.app.cli.parsing.flags import Declared
     from clawperator.engine.executions.composition import Composition
+    from clawperator.engine.verbs import Param
 
-_CLICK_TYPES = ("default", "long_click", "focus")
-DIRECTIONS = ("down", "up", "left", "right")
-KEYS = ("back", "home", "recents")
-_VALIDATORS = ("temperature", "version", "regex")
+
+def of_catalogue(name: str, metavar: str, about: str, param: Param) -> Flag:
+    """Return the flag of a whole number, with the bounds and the default of the catalogue of verbs."""
+    low, high = int(param.low or 0), int(param.high or 0)
+    return Flag(name, metavar, f"{about}, {low} to {high} [{param.default}]", bounds=(low, high))
+
+
 _CLICK_TYPE_FLAG = Flag(
-    "--click-type", "<type>", f"click in this way: {', '.join(_CLICK_TYPES)} [default]", suggest=_CLICK_TYPES
+    "--click-type", "<type>", f"click in this way: {', '.join(CLICK_TYPES)} [default]", suggest=CLICK_TYPES
 )
 _TEXT_FLAGS = (
     Flag(
         "--validator",
         "<name>",
-        f"check the text with this validator: {', '.join(_VALIDATORS)} [none]",
-        suggest=_VALIDATORS,
+        f"check the text with this validator: {', '.join(VALIDATORS)} [none]",
+        suggest=VALIDATORS,
     ),
     Flag("--validator-pattern", "<regex>", "require a match with this pattern (with --validator regex)"),
     switch("--all", "read every matching node, not only the first"),
@@ -49,7 +63,7 @@ CLICK_FLAG = switch("--click", "click the node when found")
 SCROLL_FLAGS = (
     Flag("--direction", "<direction>", f"scroll in this direction: {', '.join(DIRECTIONS)} [down]", suggest=DIRECTIONS),
     Flag("--distance-ratio", "<r>", "scroll by this fraction of the container, 0 to 1 [0.7]"),
-    Flag("--settle-delay-ms", "<ms>", "pause after each gesture, 0 to 10000 [250]", bounds=(0, 10_000)),
+    of_catalogue("--settle-delay-ms", "<ms>", "pause after each gesture", SETTLE),
     *LIMIT_FLAGS,
 )
 
@@ -327,19 +341,14 @@ class ScrollUntil(Action):
         *SCROLL_FLAGS,
         CLICK_FLAG,
         _CLICK_TYPE_FLAG,
-        Flag("--max-scrolls", "<n>", "scroll at most n times, 1 to 200 [20]", bounds=(1, 200)),
+        of_catalogue("--max-scrolls", "<n>", "scroll at most n times", MAX_SCROLLS),
         Flag(
             "--max-duration-ms",
             "<ms>",
             "scroll for at most this time, 0 to 120000 [10000; without the app 3000 a scroll]",
             bounds=(0, 120_000),
         ),
-        Flag(
-            "--no-position-change-threshold",
-            "<n>",
-            "stop after n gestures without movement, 1 to 20 [3]",
-            bounds=(1, 20),
-        ),
+        of_catalogue("--no-position-change-threshold", "<n>", "stop after n gestures without movement", NO_CHANGE),
         *RESULT_FLAGS,
     )
 
@@ -366,7 +375,7 @@ class ScrollAndClick(Action):
         *SELECTOR_FLAGS,
         *SCROLL_FLAGS,
         _CLICK_TYPE_FLAG,
-        Flag("--max-swipes", "<n>", "swipe at most n times, 1 to 50 [10]", bounds=(1, 50)),
+        of_catalogue("--max-swipes", "<n>", "swipe at most n times", MAX_SWIPES),
         *RESULT_FLAGS,
     )
 

@@ -14,6 +14,7 @@ from clawperator.app.cli.parsing.values import integer, invalid, text_value
 from clawperator.app.cli.payload_file import file_name, is_json_text, read_bytes, unreadable
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build, opening
+from clawperator.engine.verbs.catalogue import DIRECTIONS, KEYS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 _MOST_MS = 120_000
 _LONGEST_SLEEP_MS = 115_000
 """What an execution of 120,000 ms can sleep and still report back."""
-_DIRECTION_WORD = Word("way", f"direction to scroll in: {', '.join(action.DIRECTIONS)}", suggest=action.DIRECTIONS)
+_DIRECTION_WORD = Word("way", f"direction to scroll in: {', '.join(DIRECTIONS)}", suggest=DIRECTIONS)
 
 
 class Exec(Flat, execute.Execute):
@@ -232,7 +233,7 @@ class Close(Flat, action.Action):
 class Press(Flat, action.PressKey):
     usage = "<back|home|recents> [options]"
     examples = ("home", "--key recents")
-    flags = (Word("name", f"key to press: {', '.join(action.KEYS)}", suggest=action.KEYS), *action.PressKey.flags)
+    flags = (Word("name", f"key to press: {', '.join(KEYS)}", suggest=KEYS), *action.PressKey.flags)
 
     def payload(self, options: Options) -> dict[str, Any]:
         options.key = self.argument("the key", options.name, key=options.key)
