@@ -6,9 +6,11 @@ The same folders and the same ``generatedAt`` give the same bytes.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -16,10 +18,10 @@ from typing import Any, NamedTuple
 
 from clawperator.engine.contracts.skill import zoned
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.files import regular
 from clawperator.engine.files.lock import locked_folder
 from clawperator.engine.files.regular import read_file
 from clawperator.engine.guard import Guard
-from clawperator.engine.skills.json_files import json_bytes, remove_files, write_file
 from clawperator.engine.skills.registry import FILE, FOLDER, Registry, read_document
 from clawperator.engine.skills.validation import SkillProblem, entry_problems, read_entry
 
@@ -270,3 +272,28 @@ def _leftovers(index: Index) -> list[str]:
 
 def _iso(moment: datetime) -> str:
     return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def json_bytes(value: Mapping[str, Any], *, dense: bool = False) -> bytes:
+    """Return JSON with two spaces of indent and a final newline; ``dense``: on one line, without blanks.
+
+    A value with half of a surrogate pair, which UTF-8 cannot encode, is written with escapes.
+    """
+    form: dict[str, Any] = {"separators": (",", ":")} if dense else {"indent": 2}
+    try:
+        return f"{json.dumps(value, ensure_ascii=False, **form)}\n".encode()
+    except UnicodeEncodeError:
+        return f"{json.dumps(value, **form)}\n".encode()
+
+
+def write_file(path: str, content: bytes, *, replace: bool = True) -> None:
+    """Replace the file at ``path`` atomically, keeping its mode; creates folders. Raises ``OSError``."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    regular.write_file(path, content, replace=replace, mode=None)
+
+
+def remove_files(paths: Iterable[str]) -> None:
+    """Remove files that exist. Raises ``OSError``."""
+    for path in paths:
+        with suppress(FileNotFoundError):
+            os.unlink(path)

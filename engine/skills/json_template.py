@@ -15,7 +15,7 @@ from clawperator.engine.executions.validate import Validated, validate
 from clawperator.engine.skills.compiled import Compiled
 from clawperator.engine.skills.recipe.compile import MODE
 from clawperator.engine.skills.recipe.inputs import Input, is_personal, unused
-from clawperator.engine.skills.stable_ids import COMMAND_ID, TASK_ID, Scalar, in_order, stable_ids, text_of
+from clawperator.engine.skills.variables import COMMAND_ID, TASK_ID, Scalar, in_order, stable_ids, text_of
 
 PLACEHOLDER = re.compile(r"\{\{([A-Za-z0-9_]+)\}\}")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)

@@ -17,7 +17,7 @@ from clawperator.engine.events.typed_text import TypedText
 from clawperator.engine.filters.pattern_cost import cost_of
 from clawperator.engine.skills.compiled import Confirm, Output
 from clawperator.engine.skills.recipe.patterns import pattern_problem
-from clawperator.engine.skills.stable_ids import Scalar, text_of
+from clawperator.engine.skills.variables import Scalar, text_of
 
 Steps = Mapping[str, Mapping[str, Any]]
 """Step results (wire.md#envelope) by the id of their action."""

@@ -1,4 +1,4 @@
-"""Find and read the skills registry (skills.md#registry); ``validation`` checks it against its schema.
+"""Find, read and search the skills registry (skills.md#registry); ``validation`` checks it against its schema.
 
 A registry is untrusted input. One of 5,000 skills is read at every command, so nothing heavy is imported here.
 """
@@ -354,3 +354,33 @@ def _pairs(text: str) -> set[str]:
 def _shown(text: str) -> str:
     """Return an untrusted text for a message: bounded and encodable."""
     return text[:_LONGEST].encode("utf-8", "replace").decode()
+
+
+def search(
+    registry: Registry, *, app: str | None = None, intent: str | None = None, keyword: str | None = None
+) -> list[dict[str, Any]]:
+    """Return the entries that match all criteria, in file order.
+
+    ``app`` and ``intent`` are exact; ``keyword`` is part of the id, the summary, the application id or a keyword, ignoring case.
+    """
+    found = list(registry.skills)
+    if app is not None:
+        found = [entry for entry in found if entry.get("applicationId") == app]
+    if intent is not None:
+        found = [entry for entry in found if entry.get("intent") == intent]
+    if not keyword:
+        return found
+    folded = keyword.casefold()
+    return [entry for entry in found if folded in _described(entry).casefold()]
+
+
+def _described(entry: Mapping[str, Any]) -> str:
+    """Return the searchable texts of an entry, joined by NUL, which no keyword contains: there may be thousands."""
+    words = entry.get("keywords", [])
+    if isinstance(words, list):
+        try:
+            return "\0".join((entry["id"], entry["summary"], entry["applicationId"], *words))
+        except (KeyError, TypeError):  # the file is untrusted
+            pass
+    named = (text for key in ("id", "summary", "applicationId") if isinstance(text := entry.get(key), str))
+    return "\0".join((*named, *texts_of(entry, "keywords")))

@@ -22,11 +22,10 @@ from clawperator.engine.process.child import CannotStartError, Ended, Stream, ru
 from clawperator.engine.process.output import BoundedOutput, LineSplitter, StreamSearch
 from clawperator.engine.progress import unreported
 from clawperator.engine.skills.artifact_run import screen_after
-from clawperator.engine.skills.environment import own_command, script_environment
 from clawperator.engine.skills.frames import SKILL_RESULT, Frame, parse_frames
 from clawperator.engine.skills.registry import Registry
 from clawperator.engine.skills.run_log import RunLog
-from clawperator.engine.skills.script import Script, choose_script
+from clawperator.engine.skills.script import Script, choose_script, own_command, script_environment
 from clawperator.engine.skills.script_inputs import script_arguments
 
 TYPE_CHECKING = False

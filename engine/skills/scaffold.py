@@ -18,7 +18,7 @@ from clawperator.engine.contracts.skill import Skill
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.files.lock import locked_folder
 from clawperator.engine.guard import Guard
-from clawperator.engine.skills.json_files import json_bytes, remove_files, write_file
+from clawperator.engine.skills.index import json_bytes, remove_files, write_file
 from clawperator.engine.skills.registry import (
     BUILTIN,
     FOLDER,

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from clawperator.engine.errors import EngineError
-from clawperator.engine.skills.registry import load_registry
-from clawperator.engine.skills.search import search
+from clawperator.engine.skills.registry import load_registry, search
 from tests.benchmarks.conftest import Report, in_turn
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(600)]

@@ -102,7 +102,7 @@ from clawperator.engine.skills import (
 from clawperator.engine.skills.json_template import compile_template, template_inputs
 from clawperator.engine.skills.recipe import patterns, source, yaml_bounded
 from clawperator.engine.skills.recipe.compile import compile_recipe
-from clawperator.engine.skills.search import search
+from clawperator.engine.skills.registry import search
 from clawperator.engine.skills.skill_result import read_skill_result, result_rows
 from clawperator.engine.skills.validation import validate_all
 from clawperator.engine.text import redact

@@ -79,7 +79,7 @@ class Search(Command):
         app, intent = text_value("--app", options.app), text_value("--intent", options.intent)
         if app is None and intent is None and keyword is None:
             raise self.missing("--app, --intent or a keyword")
-        from clawperator.engine.skills.search import search
+        from clawperator.engine.skills.registry import search
 
         opened = registry(options)
         found = search(opened, app=app, intent=intent, keyword=keyword)
@@ -96,7 +96,7 @@ class ForApp(Command):
         app = text_value("<application id>", options.app)
         if app is None:
             raise self.missing("<application id>")
-        from clawperator.engine.skills.search import search
+        from clawperator.engine.skills.registry import search
 
         opened = registry(options)
         found = search(opened, app=app)

@@ -16,10 +16,9 @@ from clawperator.app.serve.service import CallerExecutor
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.executions.attempt import ExecutionResult
 from clawperator.engine.executions.finish import RunOptions
-from clawperator.engine.skills.registry import Registry, open_registry
+from clawperator.engine.skills.registry import Registry, open_registry, search
 from clawperator.engine.skills.run import run_with_then
 from clawperator.engine.skills.script_inputs import described
-from clawperator.engine.skills.search import search
 
 router = APIRouter(tags=["skills"])
 

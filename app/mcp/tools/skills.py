@@ -15,10 +15,9 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.hierarchy.queries import cut
 from clawperator.engine.skills.artifact import compile_for, describe_inputs
 from clawperator.engine.skills.artifact_run import run_artifact
-from clawperator.engine.skills.registry import Registry, open_registry, texts_of
+from clawperator.engine.skills.registry import Registry, open_registry, search, texts_of
 from clawperator.engine.skills.run import MAX_TIMEOUT_MS, NO_INPUTS, run_with_then
 from clawperator.engine.skills.script_inputs import described
-from clawperator.engine.skills.search import search
 from clawperator.engine.skills.skill_result import short
 
 if TYPE_CHECKING:

@@ -27,8 +27,7 @@ from clawperator.engine.skills.recipe.selectors import TEXTS
 from clawperator.engine.skills.recipe.source import read_source
 from clawperator.engine.skills.recipe.steps import CONFIRM, RecipeStep
 from clawperator.engine.skills.recipe.templates import fill, fill_in, texts
-from clawperator.engine.skills.stable_ids import COMMAND_ID, TASK_ID, in_order, stable_ids
-from clawperator.engine.skills.variables import checked
+from clawperator.engine.skills.variables import COMMAND_ID, TASK_ID, checked, in_order, stable_ids
 
 MODE = "artifact_compiled"
 _BASE_MS = 10_000

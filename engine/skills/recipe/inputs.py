@@ -12,7 +12,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.skills.recipe.location import Location
 from clawperator.engine.skills.recipe.model import DeclaredInput, Recipe, value_problem
 from clawperator.engine.skills.recipe.templates import fill, names
-from clawperator.engine.skills.stable_ids import COMMAND_ID, TASK_ID, Scalar, text_of
+from clawperator.engine.skills.variables import COMMAND_ID, TASK_ID, Scalar, text_of
 
 _PERSONAL = re.compile(
     r"(?:^|_)(?:person|people|user(?:name)?|name|first|last|nick|label|address|street|city|account|e?mail|phone|contact"

@@ -15,9 +15,8 @@ from clawperator.app.cli.output import encode
 from clawperator.engine.errors import EngineError
 from clawperator.engine.skills.artifact import describe_inputs, find_artifact
 from clawperator.engine.skills.index import check_index
-from clawperator.engine.skills.registry import load_registry
+from clawperator.engine.skills.registry import load_registry, search
 from clawperator.engine.skills.script import choose_script
-from clawperator.engine.skills.search import search
 from clawperator.engine.skills.validation import run_warnings, validate_all
 
 KEYS = (

@@ -14,8 +14,7 @@ from clawperator.engine.config.policy import DEFAULT, Rules
 from clawperator.engine.errors import EngineError
 from clawperator.engine.skills.compiled import Compiled
 from clawperator.engine.skills.json_template import compile_template, template_inputs
-from clawperator.engine.skills.stable_ids import in_order, text_of
-from clawperator.engine.skills.variables import MAX_VARS, checked, parse_vars
+from clawperator.engine.skills.variables import MAX_VARS, checked, in_order, parse_vars, text_of
 
 SKILL, NAME, FILE = "com.example.app.read", "status", "skills/x/artifacts/status.recipe.json"
 ACTION: dict[str, Any] = {

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.skills import scaffold
-from clawperator.engine.skills.json_files import write_file
+from clawperator.engine.skills.index import write_file
 from clawperator.engine.skills.registry import Registry, load_registry, open_registry, read_document
 from clawperator.engine.skills.scaffold import new_skill, open_or_make
 from clawperator.engine.skills.validation import validate_all

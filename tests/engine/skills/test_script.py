@@ -14,9 +14,8 @@ import pytest
 from clawperator.engine import EngineError, ErrorCode, Settings
 from clawperator.engine.config.active_profile import load_profile, packed
 from clawperator.engine.config.policy import DEFAULT
-from clawperator.engine.skills.environment import own_command, script_environment
 from clawperator.engine.skills.registry import BUILTIN, Registry
-from clawperator.engine.skills.script import choose_script
+from clawperator.engine.skills.script import choose_script, own_command, script_environment
 from tests.engine.skills.made import made_registry
 
 SKILL = "com.example.app.look"

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from clawperator.engine.skills.registry import Registry
-from clawperator.engine.skills.search import search
+from clawperator.engine.skills.registry import Registry, search
 
 SKILLS: tuple[dict[str, Any], ...] = (
     {
