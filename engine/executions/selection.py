@@ -24,12 +24,12 @@ from clawperator.engine.contracts.issues import Warning_, joined
 from clawperator.engine.contracts.matcher import RELATIONS, RELATIONS_SINCE
 from clawperator.engine.contracts.read_only import OBSERVING
 from clawperator.engine.contracts.references import Reference, tree_id
-from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.errors import EngineError, ErrorCode, interruption
 from clawperator.engine.executions.ambiguity import several, with_selectors
 from clawperator.engine.executions.backend import Outcome
 from clawperator.engine.executions.internal_snapshot import snapshot_command, tree_of
 from clawperator.engine.executions.keys import ended
-from clawperator.engine.executions.outcome import ExecutionOutcome, OutcomeStep, facts_of
+from clawperator.engine.executions.outcome import ExecutionOutcome, OutcomeStep, facts_of, outcome_of
 from clawperator.engine.executions.run import Finished, close_apps, dispatch
 from clawperator.engine.executions.targets import node_facts
 from clawperator.engine.executions.touch import tap_point
@@ -84,9 +84,8 @@ async def run_selected(
                 if start < end and not run.over:
                     way = run.choose if start in hosted else run.send
                     await way(start, actions[start:end])
-    except EngineError as exc:
-        if not run.is_sending:
-            trace.stopped = ExecutionOutcome("failed", run.steps(), None, facts_of(exc))
+    except (EngineError, asyncio.CancelledError) as exc:
+        trace.stopped = run.stopped(exc if isinstance(exc, EngineError) else interruption("sent"))
         raise
     return run.finished()
 
@@ -128,8 +127,8 @@ class _Selected:
         self._trace, self._version = trace, version
         self.closed: Mapping[str, bool] = {}
         """The apps that the host has closed."""
-        self.is_sending = False
-        """A part was sent whose end is not known."""
+        self._sending: Sequence[str] = ()
+        """The steps of a part that was sent and whose end is not known."""
         self._until = time.monotonic() + execution.timeout_ms / 1000
         self._screen = _Screen(backend, device, trace)
         self._ran: list[tuple[int, Finished]] = []
@@ -156,11 +155,11 @@ class _Selected:
             if chosen is not None and chosen.node is not None:
                 facts = {**node_facts(chosen.node), "matched": chosen.matched}
                 trace.taken[actions[0].id] = {**facts, "tree": {"stepId": actions[0].id}}
-            self.is_sending = True
+            self._sending = [action.id for action in actions]
             finished = await dispatch(
                 through or self._backend, self._device, part, self._options, trace, closed=self.closed
             )
-            self.is_sending = False
+            self._sending = ()
         self._ran.append((start, finished))
         return finished
 
@@ -312,6 +311,14 @@ class _Selected:
             replace(steps[at], index=at, type=kind) if at in steps else OutcomeStep(at, name, kind, "not_run")
             for at, (name, kind) in planned
         )
+
+    def stopped(self, error: EngineError) -> ExecutionOutcome:
+        """Return the outcome where ``error`` ended the plan: only of the part that was on its way the end is not known."""
+        trace = self._trace
+        seen = outcome_of(self._execution.steps, trace.live_lines, error=error, carried_out=trace.carried_out).steps
+        shown = {step.id: step for step in seen if step.id in self._sending}
+        steps = tuple(shown.get(step.id, step) for step in self.steps())
+        return ExecutionOutcome("unknown" if shown else "failed", steps, None, facts_of(error))
 
     def finished(self) -> Finished:
         """Return the one result of all parts."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,14 @@ import pytest
 
 from clawperator.engine import EngineError
 from clawperator.engine.contracts.references import tree_id
+from clawperator.engine.events.types import CommandProgress
 from clawperator.engine.executions import build
 from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.hierarchy.tree import UiTree, parse
 from clawperator.engine.version import OPERATOR_RELEASES
 from tests.app.mcp.conftest import document, talk
 from tests.journeys.conftest import Bench
-from tests.support import CLI, Ran, ran
+from tests.support import CLI, Ran, patience, ran
 from tests.view_lines import nodes_of
 
 pytestmark = pytest.mark.adb
@@ -186,3 +188,29 @@ async def test_by_an_agent(connect: Connect, tmp_path: Path, generation: str) ->
         buttons = [node for node in nodes_of(seen["view"]) if node.get("text") == "Like"]
         await agent.ok("action", type="click", selector={"ref": f"{buttons[0]['ref']}@{seen['view']['tree']}"})
         assert await phone.liked() == ["#1", "#2", "#3"]
+
+
+async def test_what_was_not_sent_has_not_run(connect: Connect) -> None:
+    """A plan that the host splits, interrupted in a part: the parts before are known, the one on its way is not, the rest has not run."""
+    phone = await feed(connect, "0.5")
+    actions = [
+        {"id": "read", "type": "read_text", "params": {"matcher": {"textEquals": "Like"}, "nth": 0}},
+        {"id": "pause", "type": "sleep", "params": {"durationMs": 9_000}},
+        {"id": "like", "type": "click", "params": {"matcher": LIKE, "nth": 1}},
+    ]
+    with phone.bench.engine.events.subscribe() as events:
+        running = asyncio.create_task(phone.plan(*actions))
+        async with asyncio.timeout(patience(20)):
+            while not any(
+                isinstance(event, CommandProgress) and event.fields.get("id") == "pause"
+                for event in await events.batch()
+            ):
+                pass
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError) as interrupted:
+            await running
+    cause = interrupted.value.__cause__
+    assert isinstance(cause, EngineError)
+    read, pause, like = (step["status"] for step in cause.extra["outcome"]["steps"])
+    assert (read, like) == ("done", "not_run")
+    assert pause in ("unknown", "done"), "its line may have come"

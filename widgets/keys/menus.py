@@ -55,7 +55,7 @@ MENUS: dict[str, tuple[MenuItem, ...]] = {
         MenuItem("C", "clear_on_screen_log", "clear_on_screen_log", "Remove that panel"),
         MenuItem("N", "list_notifications", "list_notifications", "List the notifications of all apps"),
         MenuItem("D", "dismiss_notification", "dismiss_notification", "Dismiss a notification"),
-        MenuItem("I", "invoke_notification_action", "invoke_notification_action", "Press a button of a notification"),
+        MenuItem("I", "invoke_notification_action", "notification_action", "Press a button of a notification"),
         MenuItem("M", "list_media_sessions", "list_media_sessions", "List the media sessions of all apps"),
         MenuItem("S", "get_media_status", "get_media_status", "Read the state of a media session"),
         MenuItem("P", "media_pause", "media_pause", "Pause a media session"),
