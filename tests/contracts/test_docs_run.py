@@ -234,7 +234,7 @@ def tools(tmp_path_factory: pytest.TempPathFactory, downloads: dict[str, str]) -
     """The folder of uv and pipx."""
     folder = tmp_path_factory.mktemp("tools")
     venv.create(folder, with_pip=True)
-    install = [folder / "bin" / "pip", "install", "-q", "uv", "pipx"]
+    install = [str(folder / "bin" / "pip"), "install", "-q", "uv", "pipx"]
     subprocess.run(install, env=os.environ | downloads, check=True, timeout=patience(300))
     return folder / "bin"
 
