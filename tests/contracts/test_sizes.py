@@ -60,12 +60,12 @@ def test_no_class_is_longer_than_its_reader_can_hold_in_mind() -> None:
 # -- areas
 
 CEILINGS = {
-    "app/console and widgets": 1,
-    "engine/simulator": 1,
-    "all source": 1,
-    "all source without blank lines and comments": 1,
-    "files": 1,
-    "pictures": 1,
+    "app/console and widgets": 35_900,
+    "engine/simulator": 12_300,
+    "all source": 125_300,
+    "all source without blank lines and comments": 101_600,
+    "files": 830,
+    "pictures": 320,
 }
 """A change that needs more room says what it removed, or raises the ceiling with its reason. One that removes lowers it."""
 

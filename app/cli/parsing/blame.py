@@ -75,14 +75,19 @@ def blamed(
 
 
 def as_written(error: EngineError, parser: Parser, arguments: Sequence[str]) -> EngineError:
-    """Return ``error`` with the flags in the spelling that ``arguments`` have, where a flag has several."""
+    """Return ``error`` with the flags in the spelling that ``arguments`` have, where a flag has several.
+
+    A hint with a whole command line stays: that is one spelling for people and programs.
+    """
     typed = {argument.partition("=")[0] for argument in arguments}
 
     def spelt(found: re.Match[str]) -> str:
         names = parser.flags[found[0]].names if found[0] in parser.flags else ()
         return found[0] if found[0] in typed else next((name for name in names if name in typed), found[0])
 
-    error.message, error.hint = (_FLAG.sub(spelt, words) for words in (error.message, error.hint))
+    error.message = _FLAG.sub(spelt, error.message)
+    if "clawperator " not in error.hint:
+        error.hint = _FLAG.sub(spelt, error.hint)
     return error
 
 
