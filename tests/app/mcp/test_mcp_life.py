@@ -99,7 +99,8 @@ async def test_a_call_in_flight_at_the_end_of_stdin_writes_nothing_more(visit: V
         wire.call(2, "execute", execution=plan(nap(5_000), commandId="cut"))
         wire.call(3, "devices")
         await wire.hears(id=3)
-        await wire.hears(method="notifications/progress")
+        while not any("(nap)" in message.get("params", {}).get("message", "") for message in wire.seen):
+            await wire.hears()  # the last notification before the step is done
         assert wire.process.stdin is not None
         assert wire.process.stdout is not None
         wire.process.stdin.close()
