@@ -221,8 +221,11 @@ def _load() -> None:
                 import_module(name)
     for name in _LOADED_LATE:
         import_module(name)
+    from clawperator.engine.contracts.actions import ACTIONS
     from clawperator.engine.contracts.strict import Strict
 
+    for action in ACTIONS:
+        _ = ACTIONS[action]  # its model is made
     models = [Strict]
     for model in models:
         models += model.__subclasses__()

@@ -117,6 +117,9 @@ def _message_test(term: Term) -> Callable[[bytes], bool]:
     if term.pattern is not None:
         return lambda payload: term.found_in(decode(payload))
     words = [value.encode() for value in term.values if value.isascii()]
+    if len(words) == 1:
+        (only,) = words
+        return lambda payload: only in payload.lower() if payload.isascii() else term.found_in(decode(payload))
 
     def holds(payload: bytes) -> bool:
         if not payload.isascii():
