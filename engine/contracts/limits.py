@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from clawperator.engine import verbs
-
-MAX_EXECUTION_TIMEOUT_MS = verbs.MAX_EXECUTION_TIMEOUT_MS
-MAX_DISPLAY = verbs.MAX_DISPLAY
+from clawperator.engine.verbs import MAX_DISPLAY as MAX_DISPLAY  # noqa: PLC0414 -- limits as well
+from clawperator.engine.verbs import MAX_EXECUTION_TIMEOUT_MS as MAX_EXECUTION_TIMEOUT_MS  # noqa: PLC0414 -- as above
 
 EXPECTED_FORMAT = "android-ui-automator"
 DUMP_FORMAT = "hierarchy_xml"
