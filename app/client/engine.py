@@ -54,7 +54,7 @@ from clawperator.engine.executions.command import ENVELOPE_WAIT_SECONDS
 from clawperator.engine.executions.composition import Composition
 from clawperator.engine.executions.outcome import outcome_of
 from clawperator.engine.executions.run import Finished
-from clawperator.engine.executions.validate import Validated, validate
+from clawperator.engine.executions.validate import Validated, strictly, validate
 from clawperator.engine.follow.follower import FollowState
 
 LOCK_SECONDS = 1.0
@@ -68,6 +68,8 @@ class RemoteDevices:
     """What an engine has whose devices are on other computers; ``host`` names them on screen."""
 
     history: RemoteHistory
+    strict = False
+    """Whether actions refuse several matches where they do not say."""
 
     def __init__(self, host: str, *, receiver_package: str, read_only: bool) -> None:
         self.events = EventBus()
@@ -122,6 +124,7 @@ class RemoteDevices:
         payload = payload if isinstance(payload, Composition) else build.completed(payload)
         with Attempt(self.events, payload) as attempt:
             validated = payload.validated() if isinstance(payload, Composition) else validate(payload)
+            validated = strictly(validated) if self.strict else validated
             attempt.admit(validated, "", self._package)
             if self._read_only:
                 refuse_acting(validated.execution)
@@ -193,12 +196,20 @@ class RemoteEngine(RemoteDevices):
     """The devices of the server at ``url``, which need not be reachable yet. Use as ``async with``; raises ``EngineError`` only.
 
     ``token`` authorizes each request; ``token_file`` is a private file that holds it. ``receiver_package`` names the Operator app
-    on the devices, ``read_only`` refuses what acts. Follow mode is the server's, with the backend of the server's settings.
+    on the devices, ``read_only`` refuses what acts. ``strict``: an action whose selector matches several nodes fails unless it says
+    otherwise, as with ``Engine``. Follow mode is the server's, with the backend of the server's settings.
     Raises ``EngineError``: USAGE for an invalid address, FILE_NOT_READABLE and TOKEN_FILE_INVALID for the file.
     """
 
     def __init__(
-        self, url: str, *, token: str = "", token_file: str = "", receiver_package: str = "", read_only: bool = False
+        self,
+        url: str,
+        *,
+        token: str = "",
+        token_file: str = "",
+        receiver_package: str = "",
+        read_only: bool = False,
+        strict: bool = True,
     ) -> None:
         client = Client(read_url(url), token or (read_token(token_file) if token_file else ""))
         super().__init__(client.host, receiver_package=receiver_package, read_only=read_only)
@@ -206,6 +217,7 @@ class RemoteEngine(RemoteDevices):
         self.emulators = RemoteEmulators(client)
         self._client = client
         self._follow: HttpFollow | None = None
+        self.strict = strict
 
     async def __aenter__(self) -> Self:
         return self

@@ -12,7 +12,8 @@ from pathlib import Path
 
 LOOK_MS = 2_000
 """A folder that appears or is replaced, and a file that is rewritten in a folder below, are noticed after this time at the latest."""
-STEP_MS = 100
+STEP_MS = 250
+"""The watching thread wakes so often, also when nothing changes."""
 MAX_FILES = 500
 _MAX_FOLDERS = 20
 

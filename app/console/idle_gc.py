@@ -24,11 +24,20 @@ _NEVER = 1_000_000
 
 
 class IdleGc:
-    """``begin`` replaces Python's full collections and switch interval; ``end`` restores them. ``now``: seconds."""
+    """``begin`` replaces Python's full collections and switch interval; ``end`` restores them. ``now``: seconds.
 
-    def __init__(self, now: Callable[[], float], collect: Callable[[], object] = gc.collect) -> None:
+    ``grown`` returns whether enough was allocated since the last collection for another one to find anything.
+    """
+
+    def __init__(
+        self,
+        now: Callable[[], float],
+        collect: Callable[[], object] = gc.collect,
+        grown: Callable[[], bool] = lambda: gc.get_count()[2] > 0,
+    ) -> None:
         self._now = now
         self._collect = collect
+        self._grown = grown
         self._touched = self._collected = now()
         self._swept = 0
         self._thresholds = gc.get_threshold()
@@ -55,7 +64,7 @@ class IdleGc:
         now, garbage = self._now(), dropped - self._swept
         quiet = now - self._touched >= QUIET_SECONDS
         worth = max(LEAST_GARBAGE, kept // 4)
-        due = garbage >= worth or now - self._collected >= REST_SECONDS
+        due = garbage >= worth or (now - self._collected >= REST_SECONDS and self._grown())
         if (due and quiet) or garbage >= worth * _HARD_LIMIT:
             self._collect()
             self._swept, self._collected = dropped, self._now()

@@ -129,7 +129,13 @@ def connect(url: str, token_file: str, settings: Settings, preferences: Preferen
         if (exc.name or "").partition(".")[0] not in ("httpx", "httpx_sse"):
             raise
         raise not_installed("server", f"A console before a server needs the package '{exc.name}'") from exc
-    engine = RemoteEngine(url, token_file=token_file, receiver_package=_package(settings), read_only=settings.read_only)
+    engine = RemoteEngine(
+        url,
+        token_file=token_file,
+        receiver_package=_package(settings),
+        read_only=settings.read_only,
+        strict=False,  # as the console on its own devices
+    )
     return _run_remote(engine, settings, preferences, not_offered(f"{engine.host} is a remote server. Run there:"))
 
 

@@ -62,7 +62,7 @@ def test_no_class_is_longer_than_its_reader_can_hold_in_mind() -> None:
 CEILINGS = {
     "app/console and widgets": 35_900,
     "engine/simulator": 12_300,
-    "all source": 125_300,
+    "all source": 125_400,
     "all source without blank lines and comments": 101_600,
     "files": 830,
     "pictures": 320,

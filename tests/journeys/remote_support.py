@@ -27,7 +27,7 @@ async def beside(served: Served, *words: str) -> None:
 @asynccontextmanager
 async def console(url: str, token_file: str = "", *, size: tuple[int, int] = (120, 36)) -> AsyncIterator[Any]:
     """A pilot of a console before that server, its first look over."""
-    async with RemoteEngine(url, token_file=token_file) as engine:
+    async with RemoteEngine(url, token_file=token_file, strict=False) as engine:
         app = ConsoleApp(
             engine,
             clipboard=FakeClipboard(),

@@ -41,3 +41,13 @@ async def test_a_locked_device_is_waited_for(serve: Serve) -> None:  # noqa: F81
         assert refused.value.code is ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT
         assert (await engine.execute(HOME, device_id=served.serial, wait_ms=30_000)).outcome.status == "succeeded"
         await first
+
+
+async def test_several_matches_are_refused_as_with_the_engine_of_this_process(serve: Serve) -> None:  # noqa: F811
+    served = await serve(start={"package": "com.example.feed"})
+    like = [{"type": "click", "params": {"matcher": {"textEquals": "Like"}}}]
+    async with RemoteEngine(served.url) as engine:
+        result = await engine.execute(like, device_id=served.serial)
+        assert (result.outcome.status, result.outcome.steps[0].code) == ("failed", "NODE_AMBIGUOUS")
+    async with RemoteEngine(served.url, strict=False) as engine:
+        assert (await engine.execute(like, device_id=served.serial)).outcome.status == "succeeded"

@@ -18,12 +18,16 @@ class Hand:
     def __init__(self) -> None:
         self.at = 100.0
         self.collected = 0
+        self.has_grown = True
 
     def now(self) -> float:
         return self.at
 
     def collect(self) -> None:
         self.collected += 1
+
+    def grown(self) -> bool:
+        return self.has_grown
 
 
 @pytest.fixture
@@ -33,7 +37,7 @@ def hand() -> Hand:
 
 @pytest.fixture
 def keeper(hand: Hand) -> IdleGc:
-    return IdleGc(hand.now, hand.collect)
+    return IdleGc(hand.now, hand.collect, hand.grown)
 
 
 def test_nothing_is_collected_while_someone_is_at_the_keys(hand: Hand, keeper: IdleGc) -> None:
@@ -56,6 +60,15 @@ def test_a_quiet_minute_is_used(hand: Hand, keeper: IdleGc) -> None:
     hand.at += REST_SECONDS - 1
     assert not keeper.tick(kept=0, dropped=0)
     hand.at += 1
+    assert keeper.tick(kept=0, dropped=0)
+
+
+def test_an_idle_console_has_nothing_to_collect(hand: Hand, keeper: IdleGc) -> None:
+    """A collection every ten seconds was a tenth of what it cost."""
+    hand.has_grown = False
+    hand.at += 10 * REST_SECONDS
+    assert not keeper.tick(kept=0, dropped=0)
+    hand.has_grown = True
     assert keeper.tick(kept=0, dropped=0)
 
 

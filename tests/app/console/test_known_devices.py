@@ -61,11 +61,11 @@ async def fill(pilot: Any, clock: MovableClock) -> None:
     await settled(pilot)
     engine.taken = [LOCK]
     payload = {"commandId": "job-3", "actions": [CLICK]}
-    told: dict[str, Any] = {"device_id": THIRD.serial, "command_id": "job-3"}
+    common: dict[str, Any] = {"device_id": THIRD.serial, "command_id": "job-3"}
     failed = make_envelope("job-3", [("s1", "click", False, {"error": "NODE_NOT_FOUND", "message": "no node"})])
     engine.publish(
         ExecutionStarted(
-            **told,
+            **common,
             execution_id="job-3",
             task_id="t",
             source="nightly",
@@ -74,8 +74,8 @@ async def fill(pilot: Any, clock: MovableClock) -> None:
             payload=payload,
             at=NOON,
         ),
-        SnapshotSeen(**told, step_id="s0", xml=settings_screen(), at=NOON),
-        EnvelopeSeen(**told, envelope=failed, raw="{}", at=NOON + 1),
+        SnapshotSeen(**common, step_id="s0", xml=settings_screen(), at=NOON),
+        EnvelopeSeen(**common, envelope=failed, raw="{}", at=NOON + 1),
     )
     await until(pilot, lambda: app.session.trees_of(THIRD.serial).newest)
     clock.at = NOON + 70
