@@ -63,7 +63,7 @@ CEILINGS = {
     "app/console and widgets": 35_900,
     "engine/simulator": 12_300,
     "all source": 125_400,
-    "all source without blank lines and comments": 101_600,
+    "all source without blank lines and comments": 101_700,
     "files": 830,
     "pictures": 320,
 }
