@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 """Exit code after a signal."""
-_AGAIN_SECONDS = 0.001
+_AGAIN_SECONDS, _LATER_SECONDS = 0.001, 0.02
 _LEAVE_SECONDS = 0.75
 """How long a process may take to end by itself after the second SIGINT."""
 
@@ -53,7 +53,7 @@ def begin() -> None:
             signal.signal(number, _interrupt)
     sys.meta_path.insert(0, _DatetimeFirst)
     if hasattr(signal, "setitimer"):
-        signal.signal(signal.SIGALRM, _interrupt)
+        signal.signal(signal.SIGALRM, _again)
         sys.unraisablehook = _lost
 
 
@@ -117,6 +117,17 @@ def _interrupt(_: int, frame: FrameType | None) -> None:
     if not callable(handler):
         handler = signal.default_int_handler
     handler(signal.SIGINT, frame)
+
+
+def _again(number: int, frame: FrameType | None) -> None:
+    """Interrupt after ``_lost``. On a busy machine the alarm comes while it runs, and what is raised there is lost for good."""
+    caller = frame
+    while caller is not None:
+        if caller.f_code is _lost.__code__:
+            signal.setitimer(signal.ITIMER_REAL, _LATER_SECONDS)
+            return
+        caller = caller.f_back
+    _interrupt(number, frame)
 
 
 def _lost(unraisable: sys.UnraisableHookArgs) -> None:
