@@ -68,58 +68,74 @@ def run(
     After a signal what runs is ended, its rows and the summary are printed, and the exit code is 130; so also after a second signal,
     which does not wait for what runs.
     """
-    rows: list[fan_out.DeviceRow] = []
-    written: list[fan_out.DeviceRow] = []
-    chosen: list[fan_out.Target] = []
-    started: set[str] = set()
     began, at = time.monotonic(), time.time()
-    not_ready: list[Any] = []
-
-    async def use(engine: Engine) -> None:
-        if remotely is not None and options.fleet is not None:
-            async with _fleet(options) as found:
-                await on_each(await found.targets(options.devices), remotely(engine, found))
-            return
-        assert locally is not None
-        listed = await list_devices(engine.server)
-        if fan_out.takes_all(options.devices):
-            not_ready.extend(listed)
-        targets = fan_out.choose_devices(options.devices, listed, engine.settings.devices)
-        await on_each(targets, locally(engine))
-
-    async def on_each(targets: Sequence[fan_out.Target], run_on: fan_out.Run) -> None:
-        async def run_one(serial: str) -> Mapping[str, Any]:
-            started.add(serial)
-            return await run_on(serial)
-
-        chosen.extend(targets)
-        each = fan_out.run_on_each(targets, run_one, jobs=options.jobs or JOBS, fail_fast=options.fail_fast)
-        async with aclosing(each):
-            async for row in each:
-                rows.append(row)
-                await output.write(_line(row.to_dict(), "executions.device_row", options))
-                written.append(row)
-
+    work = _Work(options, locally, remotely)
     target = os.path.expanduser(options.junit) if options.junit is not None else None
     file = policy_guard(options).new_file(target, replace=True, what="--junit") if target else nullcontext()
     with file as stream:
         interrupted = False
         try:
-            run_session(options, use, remote=remotely is not None)
+            run_session(options, work.run, remote=remotely is not None)
         except EngineError as exc:
-            if exc.code is not ErrorCode.INTERRUPTED or not chosen:
+            if exc.code is not ErrorCode.INTERRUPTED or not work.chosen:
                 raise
             interrupted = True
-            rows += fan_out.interrupted_rows(chosen, started, rows)
-            for row in rows[len(written) :]:
-                output.print_bytes(_line(row.to_dict(), "executions.device_row", options), output.Progress())
+            work.print_interrupted()
         spent = (time.monotonic() - began) * 1000
         if stream is not None:
-            stream.write(fan_out.junit(rows, name, duration_ms=spent, at=at))
-    total = fan_out.summary(rows, duration_ms=spent, interrupted=interrupted, listed=not_ready)
+            stream.write(fan_out.junit(work.rows, name, duration_ms=spent, at=at))
+    total = fan_out.summary(work.rows, duration_ms=spent, interrupted=interrupted, listed=work.not_ready)
     output.print_bytes(_line(total, "executions.fan_out_summary", options), output.Progress())
-    status = "interrupted" if interrupted else fan_out.overall(rows)
+    status = "interrupted" if interrupted else fan_out.overall(work.rows)
     return exit_code(status, allow_partial=getattr(options, "allow_partial", False))
+
+
+class _Work:
+    """What runs on the chosen devices; each row is printed as its device ends. ``chosen`` is empty before anything is sent."""
+
+    def __init__(
+        self, options: Options, locally: Callable[[Engine], fan_out.Run] | None, remotely: Remotely | None
+    ) -> None:
+        self.rows: list[fan_out.DeviceRow] = []
+        self.chosen: list[fan_out.Target] = []
+        self.not_ready: list[Any] = []
+        self._options, self._locally, self._remotely = options, locally, remotely
+        self._printed = 0
+        self._started: set[str] = set()
+
+    async def run(self, engine: Engine) -> None:
+        devices = self._options.devices
+        if self._remotely is not None and self._options.fleet is not None:
+            async with _fleet(self._options) as found:
+                await self._on_each(await found.targets(devices), self._remotely(engine, found))
+            return
+        assert self._locally is not None
+        listed = await list_devices(engine.server)
+        if fan_out.takes_all(devices):
+            self.not_ready.extend(listed)
+        await self._on_each(fan_out.choose_devices(devices, listed, engine.settings.devices), self._locally(engine))
+
+    async def _on_each(self, targets: Sequence[fan_out.Target], run_on: fan_out.Run) -> None:
+        async def run_one(serial: str) -> Mapping[str, Any]:
+            self._started.add(serial)
+            return await run_on(serial)
+
+        self.chosen.extend(targets)
+        jobs, fail_fast = self._options.jobs or JOBS, self._options.fail_fast
+        async with aclosing(fan_out.run_on_each(targets, run_one, jobs=jobs, fail_fast=fail_fast)) as each:
+            async for row in each:
+                self.rows.append(row)
+                await output.write(self._row(row))
+                self._printed += 1
+
+    def print_interrupted(self) -> None:
+        """Print the rows that a signal has kept back, and those of the devices that it has ended."""
+        self.rows += fan_out.interrupted_rows(self.chosen, self._started, self.rows)
+        for row in self.rows[self._printed :]:
+            output.print_bytes(self._row(row), output.Progress())
+
+    def _row(self, row: fan_out.DeviceRow) -> bytes:
+        return _line(row.to_dict(), "executions.device_row", self._options)
 
 
 def reported(options: Options, name: str, run: Callable[[], Answer | int]) -> Answer:

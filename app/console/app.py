@@ -153,17 +153,7 @@ class ConsoleApp(ReportingApp):
         self._skill_library = skills
         self._demo = demo
         self._compose_controllers(preferences)
-        self._availability = Availability(self, without)
-        self._devices = DeviceSelection(self, self.bridge)
-        self._packer = TreePacker(self)
-        self.palette = Palette(self, self._device_commands)
-        self.idle_gc = IdleGc(time.monotonic)
-        self.trees_in_use: Callable[[], Iterable[UiTree]] = tuple
-        self._keys = KeyQueue(self, super().on_event)
-        self._startup = Startup(self, self.bridge, self._keys, self.idle_gc, files=files, opening=opening)
-        dialogs, leaving = GlobalDialogs(self), Leaving(self, self._mode_switcher)
-        self.leaving_cancels: Callable[[], str] = leaving.words
-        offer_actions(self, dialogs, leaving, self.palette, self._devices, self._availability, self.recorder)
+        self._compose_parts(without, opening)
         self.appearance = Appearance(self, look, preferences.themes, self.say)
         self.set_keymap(preferences.keymap)
 
@@ -181,6 +171,19 @@ class ConsoleApp(ReportingApp):
         self._bell_wanted = preferences.bell
         self.recorder = ActionRecorder(self, self.drafts, post)
         self.dispatcher = Dispatcher(self, controller, self.drafts, self.recorder, preferences.confirm)
+
+    def _compose_parts(self, without: Mapping[str, str], opening: Opening | None) -> None:
+        self._availability = Availability(self, without)
+        self._devices = DeviceSelection(self, self.bridge)
+        self._packer = TreePacker(self)
+        self.palette = Palette(self, self._device_commands)
+        self.idle_gc = IdleGc(time.monotonic)
+        self.trees_in_use: Callable[[], Iterable[UiTree]] = tuple
+        self._keys = KeyQueue(self, super().on_event)
+        self._startup = Startup(self, self.bridge, self._keys, self.idle_gc, files=self.files, opening=opening)
+        dialogs, leaving = GlobalDialogs(self), Leaving(self, self._mode_switcher)
+        self.leaving_cancels: Callable[[], str] = leaving.words
+        offer_actions(self, dialogs, leaving, self.palette, self._devices, self._availability, self.recorder)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Give all of Textual's themes the console's semantic colours."""

@@ -112,8 +112,8 @@ async def connected(
     """
     parts = [_parsed(server) for server in servers.split(",")]
     options = _protection(parts)
-    client, failure, connecting, open_ = Connection(), _Failure(), True, False
-    limit = asyncio.timeout(_CONNECT_SECONDS)
+    client, failure = Connection(), _Failure()
+    open_ = False
 
     async def lost() -> None:
         if open_:
@@ -130,40 +130,15 @@ async def connected(
     async def failed(error: Exception) -> None:
         """Note the failure: nats-py would log it."""
         failure.note(error)
-        if isinstance(error, ssl.SSLError) and connecting and len(parts) == 1:
-            limit.reschedule(0)  # another attempt would fail in the same way
+        if isinstance(error, ssl.SSLError) and failure.limit is not None and len(parts) == 1:
+            failure.limit.reschedule(0)  # another attempt would fail in the same way
         if "permissions violation" in str(error).lower():
             client.refusal = str(error).removeprefix("nats: ")
         on_error(error)
 
+    callbacks = {"disconnected_cb": lost, "reconnected_cb": back, "closed_cb": closed, "error_cb": failed}
     try:
-        try:
-            async with limit:
-                await client.connect(
-                    [part.geturl() for part in parts],
-                    name=name,
-                    max_reconnect_attempts=1,
-                    reconnect_time_wait=0.2,  # type: ignore[arg-type]  # seconds, to sleep
-                    connect_timeout=_CONNECT_SECONDS,
-                    ping_interval=_PING_SECONDS,
-                    pending_size=buffer,
-                    disconnected_cb=lost,
-                    reconnected_cb=back,
-                    closed_cb=closed,
-                    error_cb=failed,
-                    **options,
-                )
-        except (NatsError, OSError, TimeoutError, ValueError) as exc:
-            failure.note(exc)
-            raise failure.to_engine_error(",".join(part.geturl() for part in parts)) from exc
-        finally:
-            connecting = False
-        client.options |= {
-            "allow_reconnect": lasting,
-            "max_reconnect_attempts": -1 if lasting else 1,
-            "reconnect_time_wait": _RETRY_SECONDS,
-        }
-        failure.clear()
+        await _connect(client, parts, failure, lasting=lasting, name=name, pending_size=buffer, **callbacks, **options)
         open_ = True
         yield client
     finally:
@@ -172,10 +147,42 @@ async def connected(
             await client.close()
 
 
+async def _connect(
+    client: Connection, parts: Sequence[SplitResult], failure: _Failure, *, lasting: bool, **options: Any
+) -> None:
+    """Connect, or raise the ``EngineError`` that names the best known reason."""
+    servers = [part.geturl() for part in parts]
+    try:
+        async with asyncio.timeout(_CONNECT_SECONDS) as failure.limit:
+            await client.connect(
+                servers,
+                max_reconnect_attempts=1,
+                reconnect_time_wait=0.2,  # type: ignore[arg-type]  # seconds, to sleep
+                connect_timeout=_CONNECT_SECONDS,
+                ping_interval=_PING_SECONDS,
+                **options,
+            )
+    except (NatsError, OSError, TimeoutError, ValueError) as exc:
+        failure.note(exc)
+        raise failure.to_engine_error(",".join(servers)) from exc
+    finally:
+        failure.limit = None
+    client.options |= {
+        "allow_reconnect": lasting,
+        "max_reconnect_attempts": -1 if lasting else 1,
+        "reconnect_time_wait": _RETRY_SECONDS,
+    }
+    failure.clear()
+
+
 class _Failure:
-    """The best known reason why a connection fails: that of the server or of TLS rather than of the socket."""
+    """The best known reason why a connection fails: that of the server or of TLS rather than of the socket.
+
+    ``limit`` ends the attempt to connect, as long as there is one.
+    """
 
     def __init__(self) -> None:
+        self.limit: asyncio.Timeout | None = None
         self.clear()
 
     def clear(self) -> None:

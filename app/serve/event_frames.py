@@ -183,92 +183,63 @@ _MOMENT = {"type": "number", "description": "Seconds since the epoch, by the ser
 _DEVICE = {"type": ["string", "null"], "description": "The device's serial, where one is known."}
 
 
+def _object(properties: Mapping[str, Any], *optional: str) -> dict[str, Any]:
+    required = [name for name in properties if name not in optional]
+    return {"type": "object", "properties": dict(properties), "required": required}
+
+
+_DATA = _object(
+    {"kind": _TEXT, "at": _MOMENT, "fields": {"type": "object"}, "text": _TEXT, "problem": _TEXT},
+    *("fields", "text", "problem"),
+)
+_ENTRY = _object(
+    {
+        **dict.fromkeys(("serial", "state", "product", "model", "detail", "sharedSerial"), _TEXT),
+        "transportId": _COUNT,
+        "otherTransports": {"type": "array", "items": _TEXT},
+        "preferred": {"type": "boolean"},
+    },
+    *("product", "model", "transportId", "detail", "sharedSerial", "otherTransports", "preferred"),
+)
+_LINE = {"level": _TEXT, "tag": _TEXT, "text": _TEXT, "pid": _COUNT, "tid": _COUNT, "uid": _COUNT}
+_TRANSPORT = {
+    "type": ["object", "null"],
+    "description": "Of a result in chunk records that cannot be put together, what arrived.",
+    "additionalProperties": _COUNT,
+}
+_AS_READ = {"description": "As it was read; null where it could not be."}
+_AS_SENT = {"description": "As it was sent, or as it was given."}
+
+
+# fmt: off
 def schemas(ref: Callable[[str], Mapping[str, Any]]) -> dict[str, Any]:
     """Return the JSON Schema of the data of every event by name; ``ref`` returns the schema of a contract."""
-
-    def obj(properties: Mapping[str, Any], *optional: str) -> dict[str, Any]:
-        required = [name for name in properties if name not in optional]
-        return {"type": "object", "properties": dict(properties), "required": required}
-
-    data = obj(
-        {"kind": _TEXT, "at": _MOMENT, "fields": {"type": "object"}, "text": _TEXT, "problem": _TEXT},
-        *("fields", "text", "problem"),
-    )
-    device = obj(
-        {
-            **dict.fromkeys(("serial", "state", "product", "model", "detail", "sharedSerial"), _TEXT),
-            "transportId": _COUNT,
-            "otherTransports": {"type": "array", "items": _TEXT},
-            "preferred": {"type": "boolean"},
+    fields: dict[str, dict[str, Any]] = {
+        HEARTBEAT: {"code": {"const": "CONNECTED"}, "message": _TEXT, "version": {"const": VERSION}},
+        RESULT: {"deviceId": _TEXT, "envelope": ref("envelope"), "executionId": _TEXT, "outcome": ref("outcome")},
+        EXECUTION: {"deviceId": _DEVICE, "input": _AS_SENT, "result": ref("result")},
+        EVENT: {"deviceId": _DEVICE, "commandId": _TEXT, "event": _DATA},
+        DEVICES: {"devices": {"type": "array", "items": _ENTRY}},
+        SNAPSHOT: {
+            "deviceId": _DEVICE, "commandId": _TEXT, "stepId": _TEXT, "digest": _TEXT, "bytes": _COUNT,
+            "complete": {"type": "boolean"}, "at": _MOMENT,
         },
-        *("product", "model", "transportId", "detail", "sharedSerial", "otherTransports", "preferred"),
-    )
-    line = {"level": _TEXT, "tag": _TEXT, "text": _TEXT, "pid": _COUNT, "tid": _COUNT, "uid": _COUNT}
-    return {
-        HEARTBEAT: obj({"code": {"const": "CONNECTED"}, "message": _TEXT, "version": {"const": VERSION}}),
-        RESULT: obj({"deviceId": _TEXT, "envelope": ref("envelope"), "executionId": _TEXT, "outcome": ref("outcome")}),
-        EXECUTION: obj(
-            {
-                "deviceId": _DEVICE,
-                "input": {"description": "As it was sent, or as it was given."},
-                "result": ref("result"),
-            }
-        ),
-        EVENT: obj({"deviceId": _DEVICE, "commandId": _TEXT, "event": data}),
-        DEVICES: obj({"devices": {"type": "array", "items": device}}),
-        SNAPSHOT: obj(
-            {
-                "deviceId": _DEVICE,
-                "commandId": _TEXT,
-                "stepId": _TEXT,
-                "digest": _TEXT,
-                "bytes": _COUNT,
-                "complete": {"type": "boolean"},
-                "at": _MOMENT,
-            }
-        ),
-        ENVELOPE: obj(
-            {
-                "deviceId": _DEVICE,
-                "commandId": _TEXT,
-                "envelope": {"description": "As it was read; null where it could not be."},
-                "raw": _TEXT,
-                "problem": _TEXT,
-                "parts": _COUNT,
-                "outcome": {"anyOf": [ref("outcome"), {"type": "null"}]},
-                "transport": {
-                    "type": ["object", "null"],
-                    "description": "Of a result in chunk records that cannot be put together, what arrived.",
-                    "additionalProperties": _COUNT,
-                },
-                "at": _MOMENT,
-            }
-        ),
-        LINK: obj(
-            {
-                "deviceId": _DEVICE,
-                "state": {"enum": list(_LINK_STATES.values())},
-                "reason": _TEXT,
-                "at": _MOMENT,
-            }
-        ),
-        FOLLOW: obj(
-            {
-                "deviceId": _TEXT,
-                "phase": {"enum": ["reading", "resting", "busy", "away", "failing"]},
-                "commandId": _TEXT,
-                "wait": {"type": "number"},
-                "error": {"anyOf": [ref("error"), {"type": "null"}]},
-            }
-        ),
-        LOG: obj(
-            {
-                "deviceId": _DEVICE,
-                "lines": {"type": "array", "items": obj({**line, "time": {"type": ["number", "null"]}})},
-                "dropped": _COUNT,
-                "at": _MOMENT,
-            }
-        ),
-        RESET: obj({"reason": {"enum": ["expired", "unknown"]}, "message": _TEXT}),
-        DROPPED: obj({"reason": _TEXT, "lastEventId": _TEXT}),
+        ENVELOPE: {
+            "deviceId": _DEVICE, "commandId": _TEXT, "envelope": _AS_READ, "raw": _TEXT, "problem": _TEXT, "parts": _COUNT,
+            "outcome": {"anyOf": [ref("outcome"), {"type": "null"}]}, "transport": _TRANSPORT, "at": _MOMENT,
+        },
+        LINK: {"deviceId": _DEVICE, "state": {"enum": list(_LINK_STATES.values())}, "reason": _TEXT, "at": _MOMENT},
+        FOLLOW: {
+            "deviceId": _TEXT, "phase": {"enum": ["reading", "resting", "busy", "away", "failing"]}, "commandId": _TEXT,
+            "wait": {"type": "number"}, "error": {"anyOf": [ref("error"), {"type": "null"}]},
+        },
+        LOG: {
+            "deviceId": _DEVICE,
+            "lines": {"type": "array", "items": _object({**_LINE, "time": {"type": ["number", "null"]}})},
+            "dropped": _COUNT, "at": _MOMENT,
+        },
+        RESET: {"reason": {"enum": ["expired", "unknown"]}, "message": _TEXT},
+        DROPPED: {"reason": _TEXT, "lastEventId": _TEXT},
     }
+    return {name: _object(properties) for name, properties in fields.items()}
+# fmt: on

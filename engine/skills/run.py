@@ -155,21 +155,13 @@ async def run_skill(
             from clawperator.engine.skills.validation import run_warnings
 
             output.warnings = await asyncio.to_thread(run_warnings, registry, skill_id)
-        given = [device_id] if device_id else []
         with own_command() as command, output.log.around(script.path):
             package = await _package(settings, device_id, engine)
             env = script_environment(
                 settings, registry, skill_id, command, device_id, package=package, run_id=uuid4().hex
             )
-            began = time.monotonic()
-            try:
-                ended = await run_child([*script.command, *given, *args], env, output.take, seconds=limit / 1000)
-            except CannotStartError as exc:
-                raise _not_started(skill_id, script, exc.reason) from exc
-            output.end()
-            duration_ms = (time.monotonic() - began) * 1000
-            result = await asyncio.to_thread(_require_success, entry, script, ended, limit, output)
-            output.log.complete(duration_ms)
+            argv = [*script.command, *([device_id] if device_id else []), *args]
+            duration_ms, result = await _run_script(entry, script, argv, env, limit=limit, output=output)
         return SkillRun(
             skill_id,
             output.stdout.beginning,
@@ -182,6 +174,28 @@ async def run_skill(
             tuple(output.warnings),
             result,
         )
+
+
+async def _run_script(
+    entry: Mapping[str, Any],
+    script: Script,
+    argv: Sequence[str],
+    env: Mapping[str, str],
+    *,
+    limit: int,
+    output: _Output,
+) -> tuple[float, Mapping[str, Any] | None]:
+    """Return how long the script ran in milliseconds, and the result that it reports, if it does. Raises as ``_require_success``."""
+    began = time.monotonic()
+    try:
+        ended = await run_child(argv, env, output.take, seconds=limit / 1000)
+    except CannotStartError as exc:
+        raise _not_started(entry["id"], script, exc.reason) from exc
+    output.end()
+    duration_ms = (time.monotonic() - began) * 1000
+    result = await asyncio.to_thread(_require_success, entry, script, ended, limit, output)
+    output.log.complete(duration_ms)
+    return duration_ms, result
 
 
 async def _package(settings: Settings, device_id: str | None, engine: Devices | None) -> str:

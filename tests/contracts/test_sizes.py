@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
 MOST_LINES = 400
+MOST_LINES_OF_A_FUNCTION = 60
 
 
 class Class(NamedTuple):
@@ -55,6 +56,17 @@ def test_no_class_is_longer_than_its_reader_can_hold_in_mind() -> None:
     assert len(found) > 1_000
     too_long = {name: count for name in found if (count := lines(name)) > MOST_LINES}
     assert not too_long, "compose it of parts: app/console/actions.py says how a screen does"
+
+
+def test_no_function_is_longer_than_a_screen() -> None:
+    too_long = {
+        f"{path.relative_to(ROOT)}:{node.name}": lines
+        for path in source()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (lines := (node.end_lineno or 0) - node.lineno + 1) > MOST_LINES_OF_A_FUNCTION
+    }
+    assert not too_long
 
 
 # -- areas

@@ -270,13 +270,30 @@ def device_detail(
     now: float = 0.0,
 ) -> Iterator[Row]:
     """Yield all properties of a device, the last doctor findings, and the steps that make it usable."""
-    state, status = _state_of(device, facts)
     words = words_for(device._replace(state=DeviceState.OFFLINE) if device.usable and facts.silent else device)
+    yield from _properties(device, width, symbols, facts, words)
+    yield Row(Line(width))
+    if facts.at:
+        yield from _last_check(width, facts, now)
+        yield Row(Line(width))
+    if words.steps:
+        yield Row(Line(width).add(" next steps", "faint"))
+        for number, step in enumerate(words.steps, 1):
+            yield from wrapped(step, width, lead=f" {number:>2}. ", lead_role="muted", limit=4)
+    elif chosen:
+        yield Row(Line(width).add(" this device is in use", "accent"))
+    elif device.usable:
+        yield Row(Line(width).add(f" {symbols.enter} ", "key").add("use this device", "muted"))
+
+
+def _properties(
+    device: DeviceEntry, width: int, symbols: Symbols, facts: DeviceSummary, words: StateWords
+) -> Iterator[Row]:
+    state, status = _state_of(device, facts)
     more = f": {facts.holder}" if facts.holder else f" {facts.left}" if facts.left else ""
     if not device.usable or facts.silent:
         more += f" – {words.next}"
-    head = Line(width).add(f" {symbols.sign(status)} ", status.role).device(device.serial, "strong")
-    yield Row(head)
+    yield Row(Line(width).add(f" {symbols.sign(status)} ", status.role).device(device.serial, "strong"))
     run = facts.run
     rows = (
         ("alias", facts.name, "strong"),
@@ -307,19 +324,12 @@ def device_detail(
             .add("t", "key")
             .add(" reads it", "muted")
         )
-    yield Row(Line(width))
-    if facts.at:
-        ago = age(now - facts.at)
-        yield Row(Line(width).add(" last checked ", "faint").add("now" if ago == "now" else f"{ago} ago", "faint"))
-        yield from wrapped(f"API level {facts.api}" if facts.api else "", width, lead="   Android    ")
-        operator = " ".join(filter(None, (facts.variant, facts.version)))
-        yield from wrapped(operator or "not found", width, "text" if operator else "warn", lead="   Operator   ")
-        yield Row(Line(width))
-    if words.steps:
-        yield Row(Line(width).add(" next steps", "faint"))
-        for number, step in enumerate(words.steps, 1):
-            yield from wrapped(step, width, lead=f" {number:>2}. ", lead_role="muted", limit=4)
-    elif chosen:
-        yield Row(Line(width).add(" this device is in use", "accent"))
-    elif device.usable:
-        yield Row(Line(width).add(f" {symbols.enter} ", "key").add("use this device", "muted"))
+
+
+def _last_check(width: int, facts: DeviceSummary, now: float) -> Iterator[Row]:
+    """Yield what the doctor last found, and when."""
+    ago = age(now - facts.at)
+    yield Row(Line(width).add(" last checked ", "faint").add("now" if ago == "now" else f"{ago} ago", "faint"))
+    yield from wrapped(f"API level {facts.api}" if facts.api else "", width, lead="   Android    ")
+    operator = " ".join(filter(None, (facts.variant, facts.version)))
+    yield from wrapped(operator or "not found", width, "text" if operator else "warn", lead="   Operator   ")
