@@ -24,7 +24,7 @@ from clawperator.app.client.checks import DOCTOR_SECONDS, NoFixer, RemoteDoctor
 from clawperator.app.client.emulators import RemoteEmulators
 from clawperator.app.client.following import HttpFollow
 from clawperator.app.client.history import HttpHistory, RemoteHistory
-from clawperator.app.client.http_client import Client, read_token, read_url
+from clawperator.app.client.http_client import ARGUMENTS, Client, Names, read_token, read_url
 from clawperator.app.client.stream import (
     Down,
     Missed,
@@ -197,7 +197,8 @@ class RemoteEngine(RemoteDevices):
 
     ``token`` authorizes each request; ``token_file`` is a private file that holds it. ``receiver_package`` names the Operator app
     on the devices, ``read_only`` refuses what acts. ``strict``: an action whose selector matches several nodes fails unless it says
-    otherwise, as with ``Engine``. Follow mode is the server's, with the backend of the server's settings.
+    otherwise, as with ``Engine``. ``names``: what errors call the arguments. Follow mode is the server's, with the backend of the
+    server's settings.
     Raises ``EngineError``: USAGE for an invalid address, FILE_NOT_READABLE and TOKEN_FILE_INVALID for the file.
     """
 
@@ -210,8 +211,10 @@ class RemoteEngine(RemoteDevices):
         receiver_package: str = "",
         read_only: bool = False,
         strict: bool = True,
+        names: Names = ARGUMENTS,
     ) -> None:
-        client = Client(read_url(url), token or (read_token(token_file) if token_file else ""))
+        token = token or (read_token(token_file, names) if token_file else "")
+        client = Client(read_url(url, names), token, names)
         super().__init__(client.host, receiver_package=receiver_package, read_only=read_only)
         self.history = HttpHistory(client)
         self.emulators = RemoteEmulators(client)

@@ -11,7 +11,7 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from email.utils import parsedate_to_datetime
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import httpx
 from httpx_sse import EventSource, ServerSentEvent, SSEError
@@ -42,27 +42,40 @@ Answer = TypeVar("Answer", bound=BaseModel)
 Params = Mapping[str, Any]
 
 
-def read_url(text: str) -> httpx.URL:
+class Names(NamedTuple):
+    """How errors name what the caller passed."""
+
+    url: str
+    token_file: str
+    tokens: str
+    """Each way to pass a token."""
+
+
+ARGUMENTS = Names("url", "token_file", "token or token_file")
+"""Those of ``RemoteEngine``."""
+
+
+def read_url(text: str, names: Names = ARGUMENTS) -> httpx.URL:
     """Parse the address of a server; ``http://`` is optional. Raises ``EngineError`` (USAGE)."""
     given = text.strip()
     try:
         url = httpx.URL(given if "://" in given else f"http://{given}")
     except (httpx.InvalidURL, TypeError, ValueError) as exc:
-        raise _no_address(text) from exc
+        raise _no_address(text, names) from exc
     if url.scheme not in ("http", "https") or not _HOST.fullmatch(url.raw_host) or url.query or url.fragment:
-        raise _no_address(text)
+        raise _no_address(text, names)
     if url.userinfo:
-        words = "--connect: an address must not contain a password"
-        raise EngineError(ErrorCode.USAGE, words, hint="Put the server's token into a file: --token-file <file>.")
+        words = f"{names.url}: an address must not contain a password"
+        raise EngineError(ErrorCode.USAGE, words, hint=f"Pass the token of the server: {names.tokens}.")
     return url
 
 
-def _no_address(text: str) -> EngineError:
-    words = f"--connect: invalid server address: {text[:200]!r}"
+def _no_address(text: str, names: Names) -> EngineError:
+    words = f"{names.url}: invalid server address: {text[:200]!r}"
     return EngineError(ErrorCode.USAGE, words, hint="Use a form like http://127.0.0.1:3000.")
 
 
-def read_token(path: str) -> str:
+def read_token(path: str, names: Names = ARGUMENTS) -> str:
     """Return the first token of a file: one per line, the first word of it.
 
     Raises ``EngineError`` (FILE_NOT_READABLE, TOKEN_FILE_INVALID).
@@ -72,9 +85,9 @@ def read_token(path: str) -> str:
             mode = os.fstat(stream.fileno()).st_mode
             data = stream.read(_MAX_TOKEN_FILE)
     except OSError as exc:
-        raise not_readable(path, exc, what="--token-file") from exc
+        raise not_readable(path, exc, what=names.token_file) from exc
     if os.name == "posix" and mode & 0o077:
-        words = f"--token-file {path} can be read by others"
+        words = f"{names.token_file} {path} can be read by others"
         raise EngineError(ErrorCode.TOKEN_FILE_INVALID, words, hint=f"Run: chmod 600 {path}")
     for line in data.decode("utf-8", "replace").splitlines():
         token = line.split(maxsplit=1)[0] if line.strip() else "#"
@@ -82,13 +95,14 @@ def read_token(path: str) -> str:
             if token.isascii() and token.isprintable():
                 return token
             break
-    raise EngineError(ErrorCode.TOKEN_FILE_INVALID, f"--token-file {path} contains no token")
+    raise EngineError(ErrorCode.TOKEN_FILE_INVALID, f"{names.token_file} {path} contains no token")
 
 
 class Client:
     """Use as ``async with``. ``host`` is the server's name on screen."""
 
-    def __init__(self, url: httpx.URL, token: str = "") -> None:
+    def __init__(self, url: httpx.URL, token: str = "", names: Names = ARGUMENTS) -> None:
+        self._names = names
         self.url = str(url).rstrip("/")
         name = f"[{url.host}]" if ":" in url.host else url.host
         self.host = f"{name}:{url.port}" if url.port else name
@@ -178,7 +192,7 @@ class Client:
             raise EngineError(
                 ErrorCode.BACKEND_UNAVAILABLE,
                 f"{self.url} is not a Clawperator server (HTTP {response.status_code})",
-                hint="Check the address of --connect.",
+                hint=f"Check the address: {self._names.url}.",
                 extra={"broadcastDispatchStatus": "unknown"},
             ) from None
         raise self._worded(error_of(trouble))
@@ -194,7 +208,7 @@ class Client:
         return EngineError(
             ErrorCode.BACKEND_UNAVAILABLE,
             f"The server at {self.url} sent an invalid response: {how}",
-            hint="Check that its version is that of this console.",
+            hint="Use the same version on both computers.",
             extra={"broadcastDispatchStatus": "unknown"},
         )
 
@@ -210,14 +224,14 @@ class Client:
         )
 
     def _worded(self, error: EngineError) -> EngineError:
-        """Give a refusal a hint for the user of this console."""
+        """Give a refusal a hint for this side of the connection."""
         if error.code is ErrorCode.UNAUTHORIZED:
             if self._has_token:
                 error.message = f"The server at {self.url} does not accept the token"
-                error.hint = "Use the file that it names when it starts: --token-file <file>."
+                error.hint = f"The server names the file of its tokens when it starts: pass {self._names.tokens}."
             else:
                 error.message = f"The server at {self.url} requires a token"
-                error.hint = "Start the console with --token-file <file>; the server names its own when it starts."
+                error.hint = f"Pass {self._names.tokens}; the server names its file when it starts."
         elif error.code is ErrorCode.ORIGIN_NOT_ALLOWED:
             error.message = f"The server does not accept the host name {self.host}"
             error.hint = "Connect to its address, or start it with --allow-host <name>."

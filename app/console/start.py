@@ -125,6 +125,7 @@ def connect(url: str, token_file: str, settings: Settings, preferences: Preferen
     """
     try:
         from clawperator.app.client.engine import RemoteEngine
+        from clawperator.app.client.http_client import Names
     except ModuleNotFoundError as exc:
         if (exc.name or "").partition(".")[0] not in ("httpx", "httpx_sse"):
             raise
@@ -135,6 +136,7 @@ def connect(url: str, token_file: str, settings: Settings, preferences: Preferen
         receiver_package=_package(settings),
         read_only=settings.read_only,
         strict=False,  # as the console on its own devices
+        names=Names("--connect", "--token-file", "--token-file <file>"),
     )
     return _run_remote(engine, settings, preferences, not_offered(f"{engine.host} is a remote server. Run there:"))
 

@@ -142,7 +142,7 @@ async def test_a_lost_server_is_reported_as_a_lost_adb_server_is_and_comes_back(
 async def test_a_refusal_says_what_to_do() -> None:
     async with before(http('{"error":{"code":"UNAUTHORIZED","message":""}}', "401 Unauthorized")) as b:
         b.run(b.engine.watch_devices())
-        assert "requires a token. Start the console with --token-file" in (await b.next()).reason
+        assert "requires a token. Pass token or token_file" in (await b.next()).reason
 
 
 async def test_who_has_a_device_is_known_a_moment_later(monkeypatch: pytest.MonkeyPatch) -> None:
