@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from clawperator.engine.skills.describe import SkillEntry
 from clawperator.widgets.format.lines import Row
 from clawperator.widgets.format.skills import card_rows, result_words
-from clawperator.widgets.models.skills import SkillEntry, SkillsState
+from clawperator.widgets.models.skills import SkillsState
 from clawperator.widgets.wrapped_text import WrappedText
 
 

@@ -15,9 +15,9 @@ from textual.reactive import Reactive
 from textual.strip import Strip
 from textual.widgets import Input, Label
 
+from clawperator.engine.skills.describe import SkillInput
 from clawperator.widgets.format.lines import Line, Row, sentence
 from clawperator.widgets.line_widget import LineWidget
-from clawperator.widgets.models.skills import SkillInput
 from clawperator.widgets.text.action_fields import ActionField
 from clawperator.widgets.text.safe import paragraphs, pictured
 from clawperator.widgets.wrapped_text import WrappedText

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 
+from clawperator.engine.skills.describe import SkillEntry, find_skills
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Row
 from clawperator.widgets.format.skills import skill_row
 from clawperator.widgets.line_pane import LinePane
-from clawperator.widgets.models.skills import SkillEntry, SkillsState, find_skills
+from clawperator.widgets.models.skills import SkillsState
 from clawperator.widgets.models.status import Status
 
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 from textual.geometry import Region
 from textual.message import Message
 
+from clawperator.engine.skills.describe import SkillDetails
 from clawperator.widgets import keys
 from clawperator.widgets.following_pane import FollowingPane
 from clawperator.widgets.format.jobs import outcome_rows
@@ -16,7 +17,6 @@ from clawperator.widgets.format.skill_output import output_row, run_row
 from clawperator.widgets.format.skills import SEVERITIES, findings_rows, tally, trouble_rows
 from clawperator.widgets.line_pane import LinePane
 from clawperator.widgets.models.skill_runs import Marker, OutputRing, SkillOutputLine, SkillRunState
-from clawperator.widgets.models.skills import SkillDetails
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.row_list import ListRow, RowList, ready
 

@@ -12,15 +12,15 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.files.regular import read_file
 from clawperator.engine.guard import Guard
 from clawperator.engine.skills.compiled import Compiled
-from clawperator.engine.skills.registry import Registry, texts_of
+from clawperator.engine.skills.registry import COMPILED, Registry, texts_of
 from clawperator.engine.skills.variables import parse_vars
 
 if TYPE_CHECKING:
     from clawperator.engine.config.policy import Profile
     from clawperator.engine.skills.recipe.inputs import Input
+    from clawperator.engine.skills.recipe.model import Recipe
 
-TEMPLATE = ".recipe.json"
-RECIPE = ".recipe.md"
+TEMPLATE, RECIPE = COMPILED
 MAX_ARTIFACT_BYTES = 1024 * 1024
 """Recipes have a lower limit."""
 _NAME_SHOWN = 200
@@ -76,17 +76,31 @@ def describe_inputs(registry: Registry, skill_id: str, artifact: str) -> tuple[I
 
     Raises the errors of ``compile_artifact`` that do not depend on variables.
     """
-    found = find_artifact(registry, skill_id, artifact)
-    text = _read(registry, found)
-    if found.suffix == TEMPLATE:
+    return inputs_at(registry, skill_id, find_artifact(registry, skill_id, artifact).path)
+
+
+def inputs_at(registry: Registry, skill_id: str, path: str) -> tuple[Input, ...]:
+    """Return ``describe_inputs`` of the artifact at ``path``."""
+    source = source_at(registry, skill_id, path)
+    if isinstance(source, str):
         from clawperator.engine.skills.json_template import template_inputs
 
-        return template_inputs(text)
+        return template_inputs(source)
     from clawperator.engine.skills.recipe.inputs import inputs_of
+
+    return inputs_of(source)
+
+
+def source_at(registry: Registry, skill_id: str, path: str) -> Recipe | str:
+    """Return the recipe at ``path``, or the text of a template. Raises as ``describe_inputs``."""
+    name, (suffix, *_) = _split(path.rpartition("/")[2])
+    text = _read(registry, Artifact(skill_id, name, path, suffix))
+    if suffix == TEMPLATE:
+        return text
     from clawperator.engine.skills.recipe.rules import read_recipe
     from clawperator.engine.skills.recipe.source import read_source
 
-    return inputs_of(read_recipe(read_source(text, found.path)))
+    return read_recipe(read_source(text, path))
 
 
 def sample_variables(registry: Registry, skill_id: str, artifact: str) -> dict[str, Any]:

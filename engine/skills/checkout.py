@@ -13,6 +13,8 @@ import sys
 import threading
 from contextlib import suppress
 
+from clawperator.engine.files.regular import open_regular
+
 _AT_FDCWD = -100
 _EXCHANGE = 2
 """``RENAME_EXCHANGE`` of Linux, ``RENAME_SWAP`` of macOS."""
@@ -103,3 +105,34 @@ def _exchange(one: str, other: str) -> bool:
             return False
         raise OSError(code, os.strerror(code), other)
     return True
+
+
+def commit_of(root: str) -> str:
+    """Return ``main @abc1234`` of a checkout, from its files; empty without one."""
+    try:
+        with open_regular(os.path.join(root, ".git", "HEAD")) as file:
+            head = file.read(400).decode("ascii", "replace").strip()
+    except OSError:
+        return ""
+    ref = head.removeprefix("ref: ")
+    if ref == head:
+        return f"@{head[:7]}"
+    branch = ref.removeprefix("refs/heads/")
+    return f"{branch} @{commit[:7]}" if (commit := _commit(root, ref)) else branch
+
+
+def _commit(root: str, ref: str) -> str:
+    if ".." in ref or ref.startswith("/"):
+        return ""
+    try:
+        with open_regular(os.path.join(root, ".git", *ref.split("/"))) as file:
+            return file.read(80).decode("ascii", "replace").strip()
+    except OSError:
+        pass
+    try:
+        with open_regular(os.path.join(root, ".git", "packed-refs")) as file:
+            text = file.read(1_000_000).decode(errors="replace")
+            found = (line.partition(" ") for line in text.splitlines())
+            return next((commit for commit, _, name in found if name.strip() == ref), "")
+    except OSError:
+        return ""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from clawperator.engine.config.policy import Profile, admit
+from clawperator.engine.config.policy import CAPABILITIES, Profile, admit, capabilities_of
 from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.validate import Validated, validate
@@ -74,6 +74,21 @@ def template_inputs(text: str) -> tuple[Input, ...]:
         for name in _placeholders(text)
         if name not in (COMMAND_ID, TASK_ID)
     )
+
+
+def template_capabilities(text: str) -> tuple[str, ...]:
+    """Return the capabilities of a template's actions; before it is filled in it is not an execution."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        return ()
+    actions = document.get("actions") if isinstance(document, dict) else None
+    needed: set[str] = set()
+    for action in actions if isinstance(actions, list) else ():
+        if isinstance(action, dict):
+            params = action.get("params")
+            needed |= capabilities_of(str(action.get("type", "")), params if isinstance(params, dict) else {})
+    return tuple(name for name in CAPABILITIES if name in needed)
 
 
 def _placeholders(text: str) -> dict[str, None]:

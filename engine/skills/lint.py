@@ -6,14 +6,15 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
+from clawperator.engine.config.active_profile import load_profile
 from clawperator.engine.config.policy import Profile
 from clawperator.engine.contracts.issues import shown
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.files.regular import read_file
-from clawperator.engine.skills.blocked_terms import BlockedTerms
+from clawperator.engine.skills.blocked_terms import BlockedTerms, load_blocked
 from clawperator.engine.skills.literals import WORDS, literals
 from clawperator.engine.skills.recipe.selectors import LITERAL_ANNOTATED
 from clawperator.engine.skills.recipe.source import read_source
@@ -21,6 +22,7 @@ from clawperator.engine.skills.recipe_lints import LintMessage, remarks
 from clawperator.engine.skills.registry import ENTRY_INVALID, Registry
 
 if TYPE_CHECKING:
+    from clawperator.engine.config.settings import Settings
     from clawperator.engine.skills.staged import Committed, StagedFile
 
 Severity = Literal["error", "warning", "info"]
@@ -74,6 +76,12 @@ class LintRules:
     today: date
     profile: Profile
     blocked: BlockedTerms
+
+    @classmethod
+    def of(cls, settings: Settings, terms_file: str | None = None) -> Self:
+        """Return the rules of today, with the blocked terms of ``terms_file`` or the user. Raises ``EngineError``."""
+        today = datetime.now().astimezone().date()
+        return cls(today, load_profile(settings), load_blocked(settings.environment, terms_file))
 
 
 def has_errors(findings: Iterable[Finding]) -> bool:

@@ -25,6 +25,8 @@ VARIABLE = "CLAWPERATOR_SKILLS_REGISTRY"
 FILE = "skills-registry.json"
 FOLDER = "skills"
 """The folder below the root with the registry and the folders of the skills."""
+COMPILED = (".recipe.json", ".recipe.md")
+"""Endings of the artifacts that become executions (skills.md#recipes); others are for people."""
 MAX_BYTES = 64 * 1024 * 1024
 """Of a registry."""
 MAX_FILE_BYTES = 1024 * 1024

@@ -75,12 +75,6 @@ def script_inputs(entry: Mapping[str, Any]) -> tuple[ScriptInput, ...]:
     return tuple(_input(name, text) for name, text in sorted(inputs.items()) if name and isinstance(text, str))
 
 
-def described(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``scriptInputs`` for an answer about a skill; empty where it declares none."""
-    inputs = [each.to_dict() for each in script_inputs(entry)]
-    return {"scriptInputs": inputs} if inputs else {}
-
-
 def _input(name: str, schema: str) -> ScriptInput:
     """Read a schema text: a type, ``optional`` or a question mark behind it, values with bars between them, or a JSON Schema.
 

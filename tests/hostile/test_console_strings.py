@@ -14,8 +14,8 @@ from clawperator.engine.hierarchy.serialise import hierarchy_xml
 from clawperator.engine.history.records import LineRecord
 from clawperator.engine.history.store import History
 from clawperator.engine.logcat.entry import LogEntry
+from clawperator.engine.skills.describe import SkillArtifact, SkillDetails, SkillInput
 from clawperator.engine.skills.lint import Finding
-from clawperator.widgets.models.skills import SkillArtifact, SkillDetails, SkillInput
 from clawperator.widgets.models.status import Status
 from tests.app.console import skills_mode, test_doctor_screen, test_history_screen
 from tests.app.console.fake_skills import PRICE, FakeLibrary

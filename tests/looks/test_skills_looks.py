@@ -11,7 +11,8 @@ from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.skills.form import SkillForm
 from clawperator.app.console.skills.screen import SkillsScreen
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.widgets.models.skills import BUILTIN, SkillIssue
+from clawperator.engine.skills.describe import SkillIssue
+from clawperator.widgets.models.skills import BUILTIN
 from clawperator.widgets.skill_list import SkillList
 from tests.app.console.fake_skills import FINDINGS, PAST, PRICE, SETTINGS, THERMOSTAT, FakeLibrary
 from tests.app.console.support import (

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clawperator.engine.skills.describe import SkillDetails, SkillEntry, SkillIssue
 from clawperator.engine.skills.run import OutputLine
 from clawperator.widgets.format.draft import plan_rows
 from clawperator.widgets.format.jobs import outcome_rows
@@ -17,7 +18,7 @@ from clawperator.widgets.format.skill_output import output_row, run_row
 from clawperator.widgets.format.skills import card_rows, findings_rows, skill_row, summary_line
 from clawperator.widgets.format.symbols import ASCII
 from clawperator.widgets.models.skill_runs import OutputRing, SkillRunState
-from clawperator.widgets.models.skills import LastResult, SkillDetails, SkillEntry, SkillIssue, SkillsState
+from clawperator.widgets.models.skills import LastResult, SkillsState
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.text.safe import cells
 from clawperator.widgets.text.times import WallClock
@@ -229,9 +230,7 @@ def test_findings_stand_below_their_files() -> None:
 
 
 def test_a_plan_step_by_step() -> None:
-    shown = text(
-        list(plan_rows({"executions": [an_execution(), an_execution(1)], "warnings": [{"message": "odd"}]}, 70))
-    )
+    shown = text(list(plan_rows([an_execution(), an_execution(1)], (), [{"message": "odd"}], 70)))
     assert " 4 steps · 68 s at most · 2 executions" in shown
     assert "! odd" in shown
     assert 'wait_for_node text~"Oat milk"' in shown

@@ -8,17 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clawperator.engine.skills.describe import SkillInput
 from clawperator.engine.skills.run import OutputLine
 from clawperator.widgets.models.skill_runs import LINE_KEPT, Marker, OutputRing
-from clawperator.widgets.models.skills import SkillEntry, SkillInput, find_skills, required_first
-from tests.app.console.fake_skills import ALERT, ENTRIES, PRICE, SETTINGS
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
-    max_leaves=6,
-)
-KEYS = ("id", "applicationId", "intent", "summary", "skillFile", "scripts", "artifacts", "keywords", "contract")
+from clawperator.widgets.models.skills import required_first
 
 
 def printed(*lines: str, stream: str = "stdout", at: float = 1.0) -> list[OutputLine]:
@@ -30,55 +23,6 @@ def ring_of(*lines: str, **more: Any) -> OutputRing:
     for line in printed(*lines):
         ring.add(line)
     return ring
-
-
-# -- entries
-
-
-def test_an_entry_becomes_a_skill() -> None:
-    skill = SkillEntry.of(PRICE)
-    assert (skill.id, skill.app, skill.intent) == ("com.example.shop.read-price", "com.example.shop", "read-price")
-    assert skill.scripts == ("skills/com.example.shop.read-price/scripts/read_price.py",)
-    assert skill.inputs == ()
-
-
-def test_declared_arguments_keep_their_order() -> None:
-    assert [(item.name, item.required, item.help) for item in SkillEntry.of(ALERT).inputs] == [
-        ("item", True, "what to watch"),
-        ("limit", True, "the price"),
-    ]
-
-
-@given(st.dictionaries(st.sampled_from(KEYS), JSON))
-def test_any_entry_at_all_is_taken(entry: dict[str, Any]) -> None:
-    skill = SkillEntry.of(entry)
-    texts = (skill.id, skill.app, skill.intent, skill.summary, skill.skill_file, *skill.scripts, *skill.artifacts)
-    assert all(isinstance(text, str) for text in texts)
-
-
-# -- searching
-
-SKILLS = [SkillEntry.of(entry) for entry in ENTRIES]
-
-
-@pytest.mark.parametrize(
-    ("typed", "found"),
-    [
-        ("", ["overview", "thermostat-set", "price-alert", "read-price"]),
-        ("PRICE", ["price-alert", "read-price"]),
-        ("price unit", ["read-price"]),
-        ("groceries", ["read-price"]),
-        ("set", ["overview", "thermostat-set", "price-alert"]),
-        ("nothing like it", []),
-    ],
-)
-def test_all_words_must_occur(typed: str, found: list[str]) -> None:
-    assert [skill.intent for skill in find_skills(SKILLS, typed)] == found
-
-
-def test_words_of_an_id_come_before_words_of_a_summary() -> None:
-    summary = SkillEntry.of({**SETTINGS, "id": "a.b", "summary": "also about alerts"})
-    assert [skill.id for skill in find_skills([summary, *SKILLS], "alert")] == ["com.example.shop.price-alert", "a.b"]
 
 
 def test_what_is_needed_is_asked_first() -> None:

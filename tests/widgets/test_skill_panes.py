@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from clawperator.engine.skills.describe import SkillEntry
 from clawperator.engine.skills.run import OutputLine
 from clawperator.widgets.format.lines import Row
 from clawperator.widgets.models.skill_runs import OutputRing, SkillRunState
-from clawperator.widgets.models.skills import LastResult, SkillEntry, SkillsState
+from clawperator.widgets.models.skills import LastResult, SkillsState
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.skill_form import OneOf, choices_of, hidden
 from clawperator.widgets.skill_list import SkillList

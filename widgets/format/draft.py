@@ -86,18 +86,23 @@ def _add_value(line: Line, name: object, value: object) -> None:
         line.device(str(value).lower() if isinstance(value, bool) else str(value), "accent")
 
 
-def plan_rows(shown: Mapping[str, Any], width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
-    """Yield the plan. ``shown`` has ``executions``, ``capabilities`` and ``warnings`` as JSON data."""
-    executions = shown.get("executions") or ()
+def plan_rows(
+    executions: Sequence[Mapping[str, Any]],
+    capabilities: Sequence[str],
+    warnings: Sequence[Any],
+    width: int,
+    symbols: Symbols = UNICODE,
+) -> Iterator[Row]:
+    """Yield the plan of a compiled artifact."""
     steps = sum(len(execution.get("actions", ())) for execution in executions)
     budget = sum(execution.get("timeoutMs", 0) for execution in executions) / 1000
-    right = Line().device(", ".join(map(str, shown.get("capabilities") or ())), "muted", room=44).add(" ")
+    right = Line().device(", ".join(map(str, capabilities)), "muted", room=44).add(" ")
     line = Line(width - right.cells - 1).add(f" {steps} step{'s' * (steps != 1)}", "strong")
     line.add(f" {symbols.dot} {budget:g} s at most", "muted")
     if len(executions) > 1:
         line.add(f" {symbols.dot} {len(executions)} executions", "muted")
     yield Row(line, right)
-    for warning in shown.get("warnings") or ():
+    for warning in warnings:
         yield from _warning(warning, width, symbols)
     for number, execution in enumerate(executions):
         if number:

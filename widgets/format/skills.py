@@ -6,21 +6,19 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from clawperator.widgets.format.jobs import problem_rows
-from clawperator.widgets.format.lines import Line, Row, ruled, wrapped
-from clawperator.widgets.format.markdown import markdown_rows
-from clawperator.widgets.format.symbols import UNICODE, Symbols
-from clawperator.widgets.models.skills import (
-    BUILTIN,
-    LastResult,
+from clawperator.engine.skills.describe import (
     SkillArtifact,
     SkillDetails,
     SkillEntry,
     SkillInput,
     SkillIssue,
-    SkillsState,
-    required_first,
+    base_name,
 )
+from clawperator.widgets.format.jobs import problem_rows
+from clawperator.widgets.format.lines import Line, Row, ruled, wrapped
+from clawperator.widgets.format.markdown import markdown_rows
+from clawperator.widgets.format.symbols import UNICODE, Symbols
+from clawperator.widgets.models.skills import BUILTIN, LastResult, SkillsState, required_first
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.text.safe import cells, escape, shorten
 from clawperator.widgets.text.times import WallClock, age
@@ -121,7 +119,7 @@ def card_rows(
     yield Row(Line(width))
     yield ruled("SKILL.md", width, symbols.rule)
     if card.text_problem:
-        yield from _trouble(SkillIssue(card.text_problem), width, symbols)
+        yield from wrapped(card.text_problem, width - 1, "fail", lead=" ", limit=6)
     else:
         yield from markdown_rows(card.text, width)
 
@@ -257,10 +255,6 @@ def tally(card: SkillDetails, symbols: Symbols = UNICODE) -> Line:
             name = severity if count == 1 or severity == "info" else f"{severity}s"
             line.add(f"{symbols.sign(status)} {count} {name}  ", status.role)
     return line
-
-
-def base_name(path: str) -> str:
-    return path.rpartition("/")[2]
 
 
 # -- what lint found

@@ -6,27 +6,19 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from clawperator.engine.skills.frames import kind_of
 from clawperator.widgets.models.job import Job
+
+if TYPE_CHECKING:
+    from clawperator.engine.skills.run import OutputLine
 
 LINES_KEPT = 20_000
 CHARACTERS_KEPT = 4_000_000
 LINE_KEPT = 2_000
 """Characters kept of one line; the rest is counted."""
 _FORGOTTEN_AT_ONCE = 1_000
-
-
-class Printed(Protocol):
-    """A line as ``engine.skills.run`` reports it; ``at`` in seconds since the epoch."""
-
-    @property
-    def stream(self) -> str: ...
-    @property
-    def text(self) -> str: ...
-    @property
-    def at(self) -> float: ...
 
 
 class Marker(Enum):
@@ -93,7 +85,7 @@ class OutputRing:
             raise IndexError(number)
         return self._lines[number - self.first]
 
-    def add(self, line: Printed) -> None:
+    def add(self, line: OutputLine | SkillOutputLine) -> None:
         text = line.text.rstrip("\r\n")
         marker = self._marker(text) if line.stream != "host" else Marker.HOST
         self._lines.append(

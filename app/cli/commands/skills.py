@@ -50,9 +50,10 @@ class Get(Command):
             raise self.missing("<id>", example=EXAMPLE)
         found = registry(options)
         entry = found.get(options.id)
-        from clawperator.engine.skills.script_inputs import described
+        from clawperator.engine.skills.describe import described
 
-        return _answer({"skill": entry, **described(entry)}, found, view="skills.skill", data=(found, entry))
+        inputs = described(found, entry)
+        return _answer({"skill": entry, **inputs}, found, view="skills.skill", data=(found, entry, inputs))
 
 
 class Search(Command):

@@ -91,16 +91,10 @@ class Ci(Command):
 
 
 def _rules(options: Options) -> LintRules:
-    from datetime import datetime
-
     from clawperator.app.cli.settings import resolve_settings
-    from clawperator.engine.config.active_profile import load_profile
-    from clawperator.engine.skills.blocked_terms import load_blocked
     from clawperator.engine.skills.lint import LintRules
 
-    chosen = resolve_settings(options)
-    today = datetime.now().astimezone().date()
-    return LintRules(today, load_profile(chosen), load_blocked(chosen.environment, options.terms_file))
+    return LintRules.of(resolve_settings(options), options.terms_file)
 
 
 def _warnings(rules: LintRules) -> list[dict[str, str]]:

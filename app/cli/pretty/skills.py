@@ -42,8 +42,8 @@ def skills(data: tuple[Registry, Sequence[Data]]) -> Drawing:
     yield from _source(registry)
 
 
-def skill(data: tuple[Registry, Data]) -> Drawing:
-    registry, entry = data
+def skill(data: tuple[Registry, Data, Data]) -> Drawing:
+    registry, entry, inputs = data
     yield safe_text(entry.get("id", ""), "bold")
     yield safe_text(f"  {entry.get('summary', '')}")
     for label, key in (("app", "applicationId"), ("intent", "intent"), ("folder", "path")):
@@ -52,12 +52,22 @@ def skill(data: tuple[Registry, Data]) -> Drawing:
         for value in texts_of(entry, key):
             yield safe_text(f"  {label}: {value}", FAINT)
     for each in script_inputs(entry):
-        need = "" if each.required else ", optional"
-        yield safe_text(f"  input: {each.flag} <{'|'.join(each.values) or each.type or each.schema}>{need}", FAINT)
+        yield _input("input", each.flag, "|".join(each.values) or each.type or each.schema, each.required)
+    for artifact, variables in inputs.get("inputs", {}).items():
+        if isinstance(variables, dict):
+            yield safe_text(f"  {artifact}: {variables['message']}", UNSURE)
+            continue
+        for each in variables:
+            kind = "|".join(each.get("values", ())) or each["type"]
+            yield _input(f"input of {artifact}", each["name"], kind, each["required"])
     for key in entry:
         if key not in _DRAWN:
             yield safe_text(f"  {key}: {entry[key]}", FAINT)
     yield from _source(registry)
+
+
+def _input(of: str, name: str, kind: str, required: bool) -> Text:
+    return safe_text(f"  {of}: {name} <{kind}>{'' if required else ', optional'}", FAINT)
 
 
 def _source(registry: Registry) -> Drawing:

@@ -16,9 +16,9 @@ from clawperator.app.console.navigation import ExecutionPlace, NodePlace, SkillP
 from clawperator.app.console.palette.theme_preview import THEME
 from clawperator.app.console.screens.base import ConsoleScreen
 from clawperator.app.console.screens.menu import PaletteEntry
+from clawperator.engine.skills.describe import find_skills
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import sentence
-from clawperator.widgets.models.skills import find_skills
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.text.node_names import name_of
 

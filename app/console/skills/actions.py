@@ -15,10 +15,12 @@ from clawperator.app.console.screens.menu import ask
 from clawperator.app.console.screens.two_pane import TwoPaneScreen
 from clawperator.app.console.skills.controller import SkillsController
 from clawperator.app.console.skills.form import DEFAULT_REF, SkillForm, ref_problem
-from clawperator.app.console.skills.run_options import COMPILED, SkillRequest
 from clawperator.engine.errors import EngineError
+from clawperator.engine.skills.describe import SkillEntry
+from clawperator.engine.skills.registry import COMPILED
+from clawperator.engine.skills.run_options import SkillRequest
 from clawperator.widgets.format.lines import sentence
-from clawperator.widgets.models.skills import BUILTIN, SkillEntry
+from clawperator.widgets.models.skills import BUILTIN
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.skill_list import SkillList
 from clawperator.widgets.skill_output import FindingList
@@ -113,7 +115,7 @@ class SkillActions:
         if request.plan is None:
             return
         self.controller.compiled(request.plan)
-        compiled = request.plan.compiled
+        compiled = request.plan
         first, total = compiled.execution, len(compiled.executions)
         self.console.drafts.load(first, name=request.skill_id)
         count = len(first["actions"])

@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any
 from clawperator.app.console.file_watch import changes
 from clawperator.app.console.job_runner import JobRunner, Start
 from clawperator.app.console.messages import NoticeUpdate, SkillsUpdate, Update
-from clawperator.app.console.skills.jobs import LoadedRegistry, SkillLibrary, trouble_of
-from clawperator.app.console.skills.run_options import Plan, RunOption, SkillRequest, command_words
+from clawperator.app.console.skills.jobs import LoadedRegistry, SkillLibrary
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.skills.describe import SkillDetails, SkillEntry, SkillIssue
+from clawperator.engine.skills.run_options import RunOption, SkillRequest, command_words
 from clawperator.widgets.format.lines import sentence
 from clawperator.widgets.models.job import Job
-from clawperator.widgets.models.skill_runs import OutputRing, Printed, SkillOutputLine, SkillRunState
-from clawperator.widgets.models.skills import BUILTIN, LastResult, SkillDetails, SkillEntry, SkillsState
+from clawperator.widgets.models.skill_runs import OutputRing, SkillOutputLine, SkillRunState
+from clawperator.widgets.models.skills import BUILTIN, LastResult, SkillsState
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.notice_line import Notice
 from clawperator.widgets.skill_form import hidden
@@ -31,6 +32,8 @@ from clawperator.widgets.text.times import WallClock, duration
 
 if TYPE_CHECKING:
     from clawperator.engine.skills.artifact_run import ArtifactReport
+    from clawperator.engine.skills.compiled import Compiled
+    from clawperator.engine.skills.run import OutputLine
 
 FLUSH_SECONDS = 0.1
 """Interval of updates while a skill prints."""
@@ -145,7 +148,7 @@ class SkillsController:
             found = await asyncio.to_thread(self._library.find)
         except EngineError as exc:
             self._found = None
-            self._update(skills=(), known=True, trouble=trouble_of(exc), card=None)
+            self._update(skills=(), known=True, trouble=SkillIssue.of(exc), card=None)
             return
         same = found.skills == self._state.skills
         self._found = found
@@ -194,7 +197,7 @@ class SkillsController:
         try:
             findings = await asyncio.to_thread(self._library.findings, found.registry, card.skill_id)
         except EngineError as exc:
-            card = replace(card, findings=None, trouble=trouble_of(exc))
+            card = replace(card, findings=None, trouble=SkillIssue.of(exc))
         else:
             card = replace(card, findings=findings, trouble=None)
         changes: dict[str, Any] = {"card": card} if card.skill_id == self._chosen else {}
@@ -232,11 +235,11 @@ class SkillsController:
 
     # -- compiling
 
-    async def compile(self, skill_id: str, option: RunOption, values: Mapping[str, str]) -> Plan:
+    async def compile(self, skill_id: str, option: RunOption, values: Mapping[str, str]) -> Compiled:
         """Compile an artifact with these values. Raises ``EngineError``."""
         return await asyncio.to_thread(self._library.compile, self._registry.registry, skill_id, option, values)
 
-    def compiled(self, plan: Plan) -> None:
+    def compiled(self, plan: Compiled) -> None:
         """Record the use of a compiled artifact."""
         self._start("compiled", asyncio.to_thread(self._library.compiled, plan))
 
@@ -327,7 +330,7 @@ class SkillsController:
     async def _recipe(self, request: SkillRequest, run: SkillRunState) -> str:
         assert request.plan is not None
         self.compiled(request.plan)
-        report = await self._library.run_artifact(request.plan.compiled, run.device_id, partial(self._played, run))
+        report = await self._library.run_artifact(request.plan, run.device_id, partial(self._played, run))
         for line in _report_lines(report):
             self._printed(
                 run, SkillOutputLine("host" if not line.startswith("RESULT|") else "stdout", line, self._clock.now())
@@ -351,7 +354,7 @@ class SkillsController:
             words = f"{which}: {'ok' if event.get('succeeded') else 'failed'}"
         self._printed(run, SkillOutputLine("host", words, self._clock.now()))
 
-    def _printed(self, run: SkillRunState, line: Printed) -> None:
+    def _printed(self, run: SkillRunState, line: OutputLine | SkillOutputLine) -> None:
         run.output.add(line)
         if self._flushing is None:
             self._flushing = asyncio.get_running_loop().call_later(FLUSH_SECONDS, self._flush)

@@ -12,10 +12,11 @@ from textual.widgets import Label
 from textual.worker import Worker
 
 from clawperator.app.console.screens.forms import FIELD_KEYS, FieldsForm
-from clawperator.app.console.skills.jobs import trouble_of
-from clawperator.app.console.skills.run_options import (
+from clawperator.engine.errors import EngineError
+from clawperator.engine.skills.compiled import Compiled
+from clawperator.engine.skills.describe import SkillDetails, SkillEntry, SkillIssue
+from clawperator.engine.skills.run_options import (
     ARGUMENTS,
-    Plan,
     RunOption,
     SkillRequest,
     arguments_of,
@@ -23,12 +24,11 @@ from clawperator.app.console.skills.run_options import (
     run_options,
     value_problem,
 )
-from clawperator.engine.errors import EngineError
 from clawperator.widgets import keys
 from clawperator.widgets.format.draft import plan_rows
 from clawperator.widgets.format.lines import Line, Row, sentence
 from clawperator.widgets.format.skills import trouble_rows
-from clawperator.widgets.models.skills import BUILTIN, SkillDetails, SkillEntry, SkillIssue, required_first
+from clawperator.widgets.models.skills import BUILTIN, required_first
 from clawperator.widgets.skill_form import FormText, InputRow, OneOf, ValueInput, hidden
 from clawperator.widgets.text.safe import paragraphs, wrap
 
@@ -75,7 +75,7 @@ class SkillForm(FieldsForm):
         self._known = card is not None
         self._early = ""
         """What was typed before there was a field."""
-        self.plan: Plan | None = None
+        self.plan: Compiled | None = None
         self.trouble: SkillIssue | None = None
 
     # -- the form
@@ -185,7 +185,7 @@ class SkillForm(FieldsForm):
             plan = await self._controller.compile(self._skill.id, option, values)
         except EngineError as exc:
             self.plan = None
-            self._show(trouble_of(exc))
+            self._show(SkillIssue.of(exc))
             return False
         self.plan, self.trouble = plan, None
         self._draw()
@@ -221,7 +221,9 @@ class SkillForm(FieldsForm):
                 yield Row(Line(width).add(" ").add(text, "node-text"))
         if self.plan is not None:
             yield Row(Line(width))
-            yield from plan_rows(hidden(self.plan.shown, self._secrets()), width, symbols)
+            parts = (self.plan.executions, self.plan.capabilities, self.plan.warnings)
+            executions, capabilities, warnings = hidden(parts, self._secrets())
+            yield from plan_rows(executions, capabilities, warnings, width, symbols)
 
     # -- submit
 

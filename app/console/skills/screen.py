@@ -17,13 +17,14 @@ from clawperator.app.console.navigation import Destination, SkillOutputPlace, Sk
 from clawperator.app.console.screens.two_pane import TwoPaneScreen
 from clawperator.app.console.session import Facet
 from clawperator.app.console.skills.actions import SkillActions, SkillsConsole
+from clawperator.engine.skills.describe import SkillIssue
 from clawperator.widgets import keys
 from clawperator.widgets.format.jobs import job_line
 from clawperator.widgets.format.lines import Line, Row, sentence
 from clawperator.widgets.format.skill_output import run_row
 from clawperator.widgets.format.skills import SOURCES, finding_text, place_words, summary_line
 from clawperator.widgets.info_line import FindLine, InfoLine
-from clawperator.widgets.models.skills import BUILTIN, SkillIssue, SkillsState
+from clawperator.widgets.models.skills import BUILTIN, SkillsState
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.pane import Pane
 from clawperator.widgets.skill_card import SkillCard

@@ -16,9 +16,9 @@ from clawperator.app.serve.service import CallerExecutor
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.executions.attempt import ExecutionResult
 from clawperator.engine.executions.finish import RunOptions
+from clawperator.engine.skills.describe import described
 from clawperator.engine.skills.registry import Registry, open_registry, search
 from clawperator.engine.skills.run import run_with_then
-from clawperator.engine.skills.script_inputs import described
 
 router = APIRouter(tags=["skills"])
 
@@ -59,8 +59,8 @@ async def skills(request: Request, app: _Word = None, intent: _Word = None, keyw
     summary="Show a skill's registry entry",
     responses=gives(
         ok_with(
-            {"skill": ref("skill"), "scriptInputs": OBJECTS, "warnings": OBJECTS},
-            optional=("scriptInputs", *_ONLY_WHERE_WRONG),
+            {"skill": ref("skill"), "inputs": {"type": "object"}, "scriptInputs": OBJECTS, "warnings": OBJECTS},
+            optional=("inputs", "scriptInputs", *_ONLY_WHERE_WRONG),
         ),
         ErrorCode.SKILL_NOT_FOUND,
         ErrorCode.REGISTRY_READ_FAILED,
@@ -69,7 +69,8 @@ async def skills(request: Request, app: _Word = None, intent: _Word = None, keyw
 async def skill(request: Request, skill_id: str) -> Response:
     registry = await _registry(request)
     entry = registry.get(skill_id)
-    return ok(skill=entry, **described(entry), **_warnings(registry))
+    inputs = await asyncio.to_thread(described, registry, entry)
+    return ok(skill=entry, **inputs, **_warnings(registry))
 
 
 @router.post(

@@ -13,11 +13,11 @@ from clawperator.app.mcp.tools.base import Tool
 from clawperator.app.serve.verbs import Arguments, invalid
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.hierarchy.queries import cut
-from clawperator.engine.skills.artifact import compile_for, describe_inputs
+from clawperator.engine.skills.artifact import compile_for
 from clawperator.engine.skills.artifact_run import run_artifact
-from clawperator.engine.skills.registry import Registry, open_registry, search, texts_of
+from clawperator.engine.skills.describe import described
+from clawperator.engine.skills.registry import Registry, open_registry, search
 from clawperator.engine.skills.run import MAX_TIMEOUT_MS, NO_INPUTS, run_with_then
-from clawperator.engine.skills.script_inputs import described
 from clawperator.engine.skills.skill_result import short
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 _SCRIPT_ONLY = ("args", "inputs", "expectContains")
 _ARTIFACT_ONLY = ("variables",)
 _MAX_STRING = 512
-_MAX_ARTIFACTS = 20
 
 
 async def _registry(service: McpService) -> Registry:
@@ -48,27 +47,8 @@ async def _search(service: McpService, _: Call, arguments: Arguments) -> Reply:
 
 
 def _with_inputs(registry: Registry, skill_id: str) -> dict[str, Any]:
-    """Return the entry with ``inputs``: the variables of each artifact, or the error of one that cannot be read."""
     entry = registry.get(skill_id)
-    inputs: dict[str, Any] = {}
-    for path in texts_of(entry, "artifacts")[:_MAX_ARTIFACTS]:
-        name = path.rpartition("/")[2]
-        try:
-            variables = describe_inputs(registry, skill_id, name)
-        except EngineError as exc:
-            inputs[name] = exc.to_dict()
-            continue
-        inputs[name] = [
-            {
-                "name": one.name,
-                "type": one.type,
-                "required": one.required,
-                **({} if one.default is None else {"default": one.default}),
-                **({"values": list(one.values)} if one.values else {}),
-            }
-            for one in variables
-        ]
-    return {**entry, "inputs": inputs, **described(entry)}
+    return {**entry, "inputs": {}, **described(registry, entry)}
 
 
 SEARCH = Tool(

@@ -35,6 +35,12 @@ class Input:
     values: tuple[str, ...]
     personal: bool
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return it for answers about a skill; ``default`` and ``values`` where there are any."""
+        default = {} if self.default is None else {"default": self.default}
+        values = {"values": list(self.values)} if self.values else {}
+        return {"name": self.name, "type": self.type, "required": self.required, **default, **values}
+
 
 @dataclass(frozen=True, slots=True)
 class ResolvedInputs:

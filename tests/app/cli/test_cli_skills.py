@@ -196,6 +196,7 @@ def test_index_leaves_the_shipped_skills_alone(cli: Cli) -> None:
     [
         (["list"], "com.b.read"),
         (["get", "com.a.read"], "skills/com.a.read/scripts/run.sh"),
+        (["get", SEARCH, "--registry", "builtin"], "input of search.recipe.md: query <string>"),
         (["search", "nothing of it"], "No matching skills."),
         (["validate", "com.a.read", "--dry-run"], "artifacts were not checked"),
         (["validate", "--all"], "2 skills are valid"),

@@ -9,18 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clawperator.app.console.skills.jobs import LoadedRegistry
-from clawperator.app.console.skills.run_options import Plan, RunOption, variables_of
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.progress import OnProgress, Stage
 from clawperator.engine.skills.artifact_run import ArtifactReport
 from clawperator.engine.skills.compiled import Choice, Compiled
-from clawperator.engine.skills.lint import Finding
-from clawperator.engine.skills.registry import Registry
-from clawperator.engine.skills.run import OutputLine, SkillRun
-from clawperator.engine.skills.sync import SyncResult
-from clawperator.widgets.models.skill_runs import Printed
-from clawperator.widgets.models.skills import (
-    LastResult,
+from clawperator.engine.skills.describe import (
     PolicyDecision,
     SkillArtifact,
     SkillDetails,
@@ -28,6 +21,12 @@ from clawperator.widgets.models.skills import (
     SkillInput,
     SkillIssue,
 )
+from clawperator.engine.skills.lint import Finding
+from clawperator.engine.skills.registry import Registry
+from clawperator.engine.skills.run import OutputLine, SkillRun
+from clawperator.engine.skills.run_options import RunOption, variables_of
+from clawperator.engine.skills.sync import SyncResult
+from clawperator.widgets.models.skills import LastResult
 from clawperator.widgets.models.status import Status
 
 NOON = 1_700_000_940.0
@@ -266,7 +265,7 @@ class FakeLibrary:
             raise self.lints
         return self.lints
 
-    def compile(self, registry: Registry, skill_id: str, way: RunOption, values: Mapping[str, str]) -> Plan:
+    def compile(self, registry: Registry, skill_id: str, way: RunOption, values: Mapping[str, str]) -> Compiled:
         """As the real one as far as required inputs go."""
         variables = variables_of(way, values)
         missing = next((item.name for item in way.fields if item.required and not variables.get(item.name)), "")
@@ -281,11 +280,10 @@ class FakeLibrary:
             "matcher": {"textContains": str(next(iter(variables.values()), "Oat milk"))}
         }
         choices = (Choice(execution["actions"][0]["id"], {"clickable": True}),) if self.chooses else ()
-        compiled = Compiled(
+        return Compiled(
             skill_id, way.artifact, (execution,) * self.parts, (), {"id": skill_id, "version": "1.2.0", "type": "flow"},
             ("observe", "navigate"), (), (), (), choices=choices,
         )  # fmt: skip
-        return Plan(compiled, {"executions": [execution], "capabilities": ["observe", "navigate"], "warnings": []})
 
     async def run(
         self,
@@ -293,7 +291,7 @@ class FakeLibrary:
         skill_id: str,
         args: Sequence[str],
         device_id: str,
-        on_line: Callable[[Printed], object],
+        on_line: Callable[[OutputLine], object],
     ) -> SkillRun:
         self.calls.append(("run", skill_id, tuple(args), device_id))
         try:
@@ -333,8 +331,8 @@ class FakeLibrary:
     async def results(self, skill_ids: frozenset[str]) -> Mapping[str, LastResult]:
         return {name: result for name, result in self.past.items() if name in skill_ids}
 
-    def compiled(self, plan: Plan, error: EngineError | None = None) -> None:
-        self.calls.append(f"compiled {plan.compiled.artifact}")
+    def compiled(self, plan: Compiled) -> None:
+        self.calls.append(f"compiled {plan.artifact}")
 
 
 PAST = {

@@ -13,7 +13,8 @@ import pytest
 from clawperator.app.console.navigation import SkillPlace
 from clawperator.app.console.screens.forms import Form
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.widgets.models.skills import BUILTIN, SkillDetails, SkillIssue
+from clawperator.engine.skills.describe import SkillDetails, SkillIssue
+from clawperator.widgets.models.skills import BUILTIN
 from clawperator.widgets.skill_output import FindingList, SkillOutput
 from tests.app.console.fake_skills import ALERT, FINDINGS, PAST, PRICE, SETTINGS, FakeLibrary
 from tests.app.console.skills_mode import SIZES, form_of, list_of, notice, press, shown, skills_mode, to_skill

@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import subprocess
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NoReturn, Self
@@ -17,24 +15,22 @@ import pytest
 from clawperator.app.console.file_watch import file_signs
 from clawperator.app.console.messages import NoticeUpdate, SkillsUpdate, Update
 from clawperator.app.console.skills.controller import SkillsController
-from clawperator.app.console.skills.jobs import EngineSkillLibrary, commit_of, trouble_of
-from clawperator.app.console.skills.run_options import (
-    RunOption,
-    SkillRequest,
-    arguments_of,
-    command_words,
-    run_options,
-    variables_of,
-)
+from clawperator.app.console.skills.jobs import SkillLibrary
 from clawperator.engine.config.settings import Settings
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.guard import Guard
+from clawperator.engine.skills.describe import SkillEntry, SkillInput, SkillIssue
 from clawperator.engine.skills.registry import BUILTIN
 from clawperator.engine.skills.run import OutputLine
-from clawperator.widgets.models.skills import SkillEntry, SkillInput, SkillsState
+from clawperator.engine.skills.run_options import (
+    RunOption,
+    SkillRequest,
+    run_options,
+)
+from clawperator.widgets.models.skills import SkillsState
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.text.times import WallClock
-from tests.app.console.fake_skills import ALERT, CARDS, FakeLibrary
+from tests.app.console.fake_skills import ALERT, FakeLibrary
 from tests.engine.skills.made import alive, until
 from tests.support import patience
 
@@ -94,7 +90,7 @@ def registry(root: Path, *, recipe: str = RECIPE, script: str = SCRIPT, **more: 
     return path
 
 
-def jobs_of(tmp_path: Path, *, policy: str = "", env: dict[str, str] | None = None, **more: Any) -> EngineSkillLibrary:
+def jobs_of(tmp_path: Path, *, policy: str = "", env: dict[str, str] | None = None, **more: Any) -> SkillLibrary:
     home = tmp_path / "home"
     home.mkdir(exist_ok=True)
     around = {"HOME": str(home), "PATH": os.environ["PATH"], **(env or {})}
@@ -105,10 +101,10 @@ def jobs_of(tmp_path: Path, *, policy: str = "", env: dict[str, str] | None = No
         raise EngineError(ErrorCode.DEVICE_NOT_FOUND, "gone")
 
     engine: Any = SimpleNamespace(history=None, guard=Guard(settings), settings=settings, device=device)
-    return EngineSkillLibrary(engine, settings, **more)
+    return SkillLibrary(engine, settings, **more)
 
 
-def jobs_with(tmp_path: Path, path: Path, **more: Any) -> EngineSkillLibrary:
+def jobs_with(tmp_path: Path, path: Path, **more: Any) -> SkillLibrary:
     return jobs_of(tmp_path, env={"CLAWPERATOR_SKILLS_REGISTRY": str(path)}, **more)
 
 
@@ -145,20 +141,6 @@ def test_a_registry_that_is_broken_is_not_replaced_by_another(tmp_path: Path) ->
         jobs_with(tmp_path, path).find()
     assert caught.value.code is ErrorCode.REGISTRY_READ_FAILED
     assert "line 1" in caught.value.message
-
-
-def test_the_commit_of_a_checkout(tmp_path: Path) -> None:
-    assert commit_of(str(tmp_path)) == ""
-    git = ["git", "-C", str(tmp_path), "-c", "user.name=x", "-c", "user.email=x@example.com"]
-    subprocess.run([*git, "init", "-q", "-b", "main"], check=True)
-    assert commit_of(str(tmp_path)) == "main"
-    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "x"], check=True)
-    head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
-    assert commit_of(str(tmp_path)) == f"main @{head[:7]}"
-    subprocess.run([*git, "pack-refs", "--all"], check=True)
-    assert commit_of(str(tmp_path)) == f"main @{head[:7]}"
-    subprocess.run([*git, "checkout", "-q", "--detach"], check=True)
-    assert commit_of(str(tmp_path)) == f"@{head[:7]}"
 
 
 # -- cards
@@ -250,16 +232,16 @@ def test_every_skill_that_comes_along_is_right(tmp_path: Path) -> None:
 def test_an_artifact_compiles_with_what_was_typed(tmp_path: Path) -> None:
     jobs = jobs_with(tmp_path, registry(tmp_path))
     plan = jobs.compile(jobs.find().registry, NAME, WAY, {"person_name": 'Ann "x" {y}\n'})
-    action = plan.shown["executions"][0]["actions"][0]
+    action = plan.execution["actions"][0]
     assert action["params"]["matcher"]["textEquals"] == 'Hello Ann "x" {y}\n'
-    assert plan.shown["capabilities"] == ["observe"]
+    assert plan.capabilities == ("observe",)
 
 
 def test_what_is_missing_names_its_input(tmp_path: Path) -> None:
     jobs = jobs_with(tmp_path, registry(tmp_path))
     with pytest.raises(EngineError) as caught:
         jobs.compile(jobs.find().registry, NAME, WAY, {})
-    assert trouble_of(caught.value).field == "person_name"
+    assert SkillIssue.of(caught.value).field == "person_name"
 
 
 def test_the_policy_holds_for_compiling(tmp_path: Path) -> None:
@@ -277,7 +259,7 @@ def test_the_policy_holds_for_compiling(tmp_path: Path) -> None:
 async def test_a_script_runs_under_the_name_of_its_skill(tmp_path: Path) -> None:
     jobs = jobs_with(tmp_path, registry(tmp_path))
     reported: list[OutputLine] = []
-    ended = await jobs.run(jobs.find().registry, NAME, ["two words"], "serial-1", reported.append)  # type: ignore[arg-type]  # a line
+    ended = await jobs.run(jobs.find().registry, NAME, ["two words"], "serial-1", reported.append)
     assert ended.exit_code == 0
     assert [line.text for line in reported] == [f"device=serial-1 word=two words name={NAME}", "RESULT|word=two words"]
 
@@ -287,7 +269,7 @@ async def test_a_demos_scripts_see_nothing_of_this_machine(tmp_path: Path, monke
     monkeypatch.setenv("ANDROID_SERIAL", "a-real-phone")
     places = {"history_path": str(tmp_path / "demo" / "history.db"), "log_dir": str(tmp_path / "logs")}
     settings = Settings.resolve(places, {"ANDROID_ADB_SERVER_PORT": "4711"})
-    around = EngineSkillLibrary(None, settings, demo=True)._settings.environment
+    around = SkillLibrary(None, settings, demo=True)._settings.environment
     assert around["ANDROID_ADB_SERVER_PORT"] == "4711"
     assert around["HOME"] == str(tmp_path / "demo")
     assert "PATH" in around
@@ -297,7 +279,7 @@ async def test_a_demos_scripts_see_nothing_of_this_machine(tmp_path: Path, monke
 async def test_without_an_engine_of_its_own_a_console_runs_nothing(tmp_path: Path) -> None:
     registry(tmp_path)
     env = {"HOME": str(tmp_path), "CLAWPERATOR_SKILLS_REGISTRY": str(tmp_path / "skills" / "skills-registry.json")}
-    jobs = EngineSkillLibrary(None, Settings.resolve({}, env))
+    jobs = SkillLibrary(None, Settings.resolve({}, env))
     with pytest.raises(EngineError) as caught:
         await jobs.run(jobs.find().registry, NAME, [], "serial-1", lambda _: None)
     assert caught.value.code is ErrorCode.NO_DEVICES
@@ -413,54 +395,6 @@ async def test_signs_change_with_the_files(tmp_path: Path) -> None:
     (path.parent / NAME / "scripts" / "more.sh").write_text("x")
     assert jobs.signs(NAME) != before
     assert file_signs([str(tmp_path / "nowhere")]) == ((str(tmp_path / "nowhere"), ()),)
-
-
-# -- words
-
-
-def test_the_script_comes_first_unless_only_the_recipe_says_what_it_needs() -> None:
-    skill = SkillEntry.of({**ALERT, "artifacts": ["skills/x/artifacts/a.recipe.md", "skills/x/artifacts/notes.md"]})
-    assert [way.name for way in run_options(skill, None, for_draft=False)] == ["script read_price.py", "a.recipe.md"]
-    assert [way.name for way in run_options(skill, None, for_draft=True)] == ["a.recipe.md"]
-    thermostat = CARDS["com.example.home.thermostat-set"]
-    bare = SkillEntry(id=thermostat.skill_id, scripts=("s/run.js", "s/run.sh"), artifacts=("a/set.recipe.md",))
-    assert [way.name for way in run_options(bare, thermostat, for_draft=False)] == ["set.recipe.md", "script"]
-
-
-def test_inputs_that_skill_md_shows_as_options_are_options() -> None:
-    card = replace(CARDS["com.example.home.thermostat-set"], text="run -- --lamp_label x --mode heat --targets")
-    skill = SkillEntry(id=card.skill_id, scripts=("s/run.js",), artifacts=("a/set.recipe.md",))
-    script = run_options(skill, card, for_draft=False)[0]
-    assert [field.name for field in script.fields] == ["mode", "lamp_label"]
-    values = {"mode": "cool", "lamp_label": "Bed side", "arguments": "-v 'a b'"}
-    assert arguments_of(script, values) == ["--mode", "cool", "--lamp_label", "Bed side", "-v", "a b"]
-
-
-def test_values_get_the_types_that_were_declared() -> None:
-    fields = (
-        SkillInput("a", "integer"),
-        SkillInput("b", "number"),
-        SkillInput("c", "boolean"),
-        SkillInput("d", "integer"),
-        SkillInput("e"),
-    )
-    way = RunOption("x", artifact="x", fields=fields)
-    typed = {"a": "3", "b": "2.5", "c": "true", "d": "three", "e": "4", "other": "?"}
-    assert variables_of(way, typed) == {"a": 3, "b": 2.5, "c": True, "d": "three", "e": "4"}
-    assert variables_of(way, {"b": "inf"}) == {"b": "inf"}
-
-
-def test_the_command_line_that_does_the_same() -> None:
-    way = RunOption("a.recipe.md", artifact="a.recipe.md", fields=(SkillInput("x"),))
-    assert command_words("id", way, {"x": "it's"}, "serial") == (
-        """clawperator skills run id --artifact a.recipe.md --vars '{"x": "it'"'"'s"}' --device-id serial"""
-    )
-    assert command_words("id", RunOption("script"), {"arguments": "'a b' c"}, "", builtin=True) == (
-        "clawperator skills run id --registry builtin -- 'a b' c"
-    )
-    assert command_words("id", way, {}, "serial", for_draft=True) == (
-        "clawperator skills compile-artifact id --artifact a.recipe.md"
-    )
 
 
 def test_a_shelf_knows_its_skills() -> None:

@@ -1,4 +1,4 @@
-"""The options to run a skill, its arguments, and the equivalent command line. Pure."""
+"""What of a skill can run, what it takes, and the equivalent command line. Pure."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from clawperator.widgets.models.skills import SkillDetails, SkillEntry, SkillInput
+from clawperator.engine.skills.describe import SkillDetails, SkillEntry, SkillInput, base_name
+from clawperator.engine.skills.registry import COMPILED
+from clawperator.engine.skills.script_inputs import ScriptInput
 
 if TYPE_CHECKING:
     from clawperator.engine.skills.compiled import Compiled
 
-COMPILED = (".recipe.json", ".recipe.md")
-"""Artifacts that become executions (skills.md#recipes); others are for people."""
 ARGUMENTS = SkillInput("arguments", help="more arguments for the script, quoted as in a shell")
 """Arguments of a script beyond its declared inputs."""
 
@@ -32,13 +32,6 @@ class RunOption(NamedTuple):
         return not self.artifact
 
 
-class Plan(NamedTuple):
-    """A compiled artifact, and its JSON data for the screen."""
-
-    compiled: Compiled
-    shown: Mapping[str, Any]
-
-
 class SkillRequest(NamedTuple):
     """A confirmed run. ``secrets`` are the personal values among ``values``, longest first."""
 
@@ -46,7 +39,7 @@ class SkillRequest(NamedTuple):
     option: RunOption
     values: Mapping[str, str]
     args: Sequence[str] = ()
-    plan: Plan | None = None
+    plan: Compiled | None = None
     secrets: Sequence[str] = ()
 
 
@@ -58,7 +51,7 @@ def run_options(skill: SkillEntry, card: SkillDetails | None, *, for_draft: bool
     artifacts = tuple(_artifacts(skill, card))
     if for_draft or not skill.scripts:
         return artifacts
-    one = skill.scripts[0].rpartition("/")[2] if len(skill.scripts) == 1 else ""
+    one = base_name(skill.scripts[0]) if len(skill.scripts) == 1 else ""
     script = RunOption(f"script {one}".rstrip(), fields=_of_script(skill, card))
     unsaid = not script.fields and any(field.required for option in artifacts for field in option.fields)
     return (*artifacts, script) if unsaid else (script, *artifacts)
@@ -68,7 +61,7 @@ def _artifacts(skill: SkillEntry, card: SkillDetails | None) -> Iterator[RunOpti
     known = {artifact.name: artifact.inputs for artifact in card.artifacts} if card is not None else {}
     for path in skill.artifacts:
         if path.lower().endswith(COMPILED):
-            name = path.rpartition("/")[2]
+            name = base_name(path)
             yield RunOption(name, artifact=name, fields=known.get(name, ()))
 
 
@@ -97,8 +90,6 @@ def value_problem(option: RunOption, field: object, text: str) -> str:
     """Return why a script does not take ``text`` as this input; empty where it may."""
     if not (option.script and text and isinstance(field, SkillInput) and field.option):
         return ""
-    from clawperator.engine.skills.script_inputs import ScriptInput
-
     return ScriptInput(field.name, field.help, field.type, field.required, field.values).problem(text)
 
 
