@@ -278,17 +278,10 @@ class RemoteEngine(RemoteDevices):
                 listed = (await self._client.get(wire.Locks, "locks")).locks
             except EngineError:
                 listed = []  # the subscription reports a lost server
-            self._locks = {lock.device_id: self._lock_of(lock) for lock in listed}
+            self._locks = {lock.device_id: lock.here(self._client.skew) for lock in listed}
             with suppress(TimeoutError):
                 async with asyncio.timeout(LOCK_SECONDS):
                     await self._look_at_locks.wait()
-
-    def _lock_of(self, lock: wire.Lock) -> Mapping[str, Any]:
-        """Convert times to the local clock."""
-        moments = {
-            name: value + self._client.skew for name in ("since", "not_before") if (value := getattr(lock, name))
-        }
-        return lock.model_copy(update=moments).model_dump(by_alias=True)
 
     # -- one device
 

@@ -157,6 +157,11 @@ class Lock(Wire):
     yields: bool = False
     not_before: Seconds = 0.0
 
+    def here(self, skew: float, **names: str) -> dict[str, Any]:
+        """Return the JSON data in local time, with ``names`` replaced."""
+        moments = {name: value + skew for name in ("since", "not_before") if (value := getattr(self, name))}
+        return self.model_copy(update=moments | names).model_dump(by_alias=True)
+
 
 class Locks(Wire):
     locks: Annotated[list[Lock], Field(max_length=10_000)]

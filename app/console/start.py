@@ -32,8 +32,8 @@ from clawperator.engine.errors import EngineError, ErrorCode
 
 if TYPE_CHECKING:
     from clawperator.app.client.engine import RemoteEngine
-    from clawperator.app.client.fleet import FleetEngine
     from clawperator.app.console.console_engine import ConsoleEngine
+    from clawperator.app.fleet.engine import FleetEngine
     from clawperator.engine.config.settings import Settings
 
 
@@ -148,12 +148,12 @@ def join_fleet(servers: str, settings: Settings, preferences: Preferences = DEFA
     """
     require_nats()
     try:
-        from clawperator.app.client import fleet
+        from clawperator.app.fleet.engine import FleetEngine
     except ModuleNotFoundError as exc:
         if (exc.name or "").partition(".")[0] not in ("httpx", "httpx_sse"):
             raise
         raise not_installed("server", f"A console before a fleet needs the package '{exc.name}'") from exc
-    engine = fleet.FleetEngine(servers, receiver_package=_package(settings), read_only=settings.read_only)
+    engine = FleetEngine(servers, receiver_package=_package(settings), read_only=settings.read_only)
     return _run_remote(engine, settings, preferences, not_offered("Only the host of a device can do that. Run there:"))
 
 

@@ -11,14 +11,15 @@ import math
 import secrets
 import socket
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeGuard, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self, TypeGuard, Unpack
 
 from nats.errors import Error as NatsError
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
+from clawperator.app.client import wire
 from clawperator.app.fleet import subjects
 from clawperator.app.fleet.connection import connected
 from clawperator.engine.adb.presence import DeviceEntry
@@ -28,7 +29,6 @@ from clawperator.engine.errors import EngineError, ErrorCode, interruption
 from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.executions.outcome import Status
 from clawperator.engine.fan_out import TAG, Target, names_in, once_per_phone
-from clawperator.engine.skills.run import DEFAULT_TIMEOUT_MS
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
@@ -53,46 +53,30 @@ _CLOCK_SECONDS = 60.0
 _SKEW_SECONDS = 2.0
 """Smaller differences of clocks are ignored."""
 
-_Name = Annotated[str, Field(max_length=255)]
 
-
-class HostDevice(BaseModel):
-    """A device as its host lists it."""
-
-    model_config = ConfigDict(extra="ignore", strict=True)
-
-    serial: Annotated[str, Field(min_length=1, max_length=255)]
-    state: _Name
-    model: _Name = ""
-    detail: Annotated[str, Field(max_length=1_024)] = ""
-    alias: _Name = ""
-    tags: Annotated[list[_Name], Field(max_length=100)] = Field(default_factory=list)
-    other_transports: Annotated[list[_Name], Field(max_length=100, alias="otherTransports")] = Field(
-        default_factory=list
-    )
-    preferred: bool = True
-
-
-class HostState(BaseModel):
+class HostState(wire.Devices):
     """What a host says about itself."""
 
-    model_config = ConfigDict(extra="ignore", strict=True)
-
     host: Annotated[str, Field(pattern=f"^{subjects.HOST}$")]
-    version: _Name = ""
-    at: Annotated[float, Field(ge=0, le=1e12)] = 0.0
-    devices: Annotated[list[HostDevice], Field(max_length=10_000)]
-    locks: Annotated[list[dict[str, Any]], Field(max_length=10_000)] = Field(default_factory=list)
-    tagged: dict[_Name, list[_Name]] = Field(default_factory=dict, max_length=1_000)
+    version: wire.Name = ""
+    at: wire.Seconds = 0.0
+    locks: Annotated[list[wire.Lock], Field(max_length=10_000)] = Field(default_factory=list)
+    tagged: dict[wire.Name, list[wire.Name]] = Field(default_factory=dict, max_length=1_000)
     """The serials of each tag, also those that are not connected."""
     skew: float = 0.0
     """Seconds to add to a time of the host to get local time."""
 
+    @model_validator(mode="after")
+    def _can_be_addressed(self) -> Self:
+        for entry in self.devices:
+            subjects.address(f"{self.host}/{entry.serial}")
+        return self
 
-def _entry(row: Mapping[str, Any]) -> DeviceEntry:
-    """Return a row of ``Fleet.devices`` as a device of a fan-out."""
-    others = tuple(f"{row['host']}/{serial}" for serial in row.get("otherTransports", ()))
-    return DeviceEntry(row["device"], row["state"], other_transports=others, preferred=row.get("preferred", True))
+    def entries(self) -> Iterator[DeviceEntry]:
+        """Yield the devices with their names in the fleet."""
+        for entry in self.devices:
+            others = tuple(f"{self.host}/{serial}" for serial in entry.other_transports)
+            yield entry._replace(serial=f"{self.host}/{entry.serial}", other_transports=others)
 
 
 class _Step(BaseModel):
@@ -187,8 +171,8 @@ class Fleet:
             subject = subjects.host_subject(subjects.host_name(name))
             host = HostState.model_validate(await self._request(subject, name, _FIRST_SECONDS, ask="devices"))
             skew = time.time() - host.at
-            host.skew = skew if abs(skew) > _SKEW_SECONDS else 0.0
-            return host if host.host == name else None
+            if host.host == name:
+                return host.model_copy(update={"skew": skew if abs(skew) > _SKEW_SECONDS else 0.0})
         return None
 
     async def devices(self) -> list[dict[str, Any]]:
@@ -231,7 +215,9 @@ class Fleet:
                 taken.add(serial)
         if not chosen:
             raise EngineError(ErrorCode.NO_DEVICES, "No host of the fleet offers a ready device")
-        return once_per_phone(list(dict.fromkeys(chosen)), map(_entry, listed), aliases)
+        return once_per_phone(
+            list(dict.fromkeys(chosen)), (entry for host in hosts for entry in host.entries()), aliases
+        )
 
     # -- requests
 
@@ -289,6 +275,8 @@ class Fleet:
         **how: Unpack[BackendOptions],
     ) -> dict[str, Any]:
         """Run the script of ``skill``, from the registry of the host, for ``host/serial``. Raises ``EngineError``."""
+        from clawperator.engine.skills.run import DEFAULT_TIMEOUT_MS  # much else comes with it
+
         body = {"id": skill, "args": list(args), "expectContains": expect_contains}
         options = {"then": then} if then is not None else {}
         seconds = (timeout_ms or DEFAULT_TIMEOUT_MS) / 1000 + _SPARE_SECONDS
@@ -406,16 +394,13 @@ def _rows(hosts: Sequence[HostState]) -> list[dict[str, Any]]:
     rows: dict[str, dict[str, Any]] = {}
     places: dict[str, list[str]] = {}
     for host in hosts:
-        for device in host.devices:
-            name = f"{host.host}/{device.serial}"
-            facts = {
-                "host": host.host,
-                "version": host.version,
-                **device.model_dump(exclude_defaults=True, by_alias=True),
-            }
-            rows[name] = {"device": name, "alias": "", "tags": [], **facts}
-            if not _is_local(device.serial):
-                places.setdefault(device.serial, []).append(host.host)
+        for entry in host.devices:
+            serial, name = entry.serial, f"{host.host}/{entry.serial}"
+            tags = [tag for tag, serials in host.tagged.items() if serial in serials]
+            facts = {"host": host.host, "version": host.version, **entry._replace(device="", transport_id=0).to_dict()}
+            rows[name] = {"device": name, "alias": host.aliases.get(serial, ""), "tags": tags, **facts}
+            if not _is_local(serial):
+                places.setdefault(serial, []).append(host.host)
     for row in rows.values():
         if also := sorted({*places.get(row["serial"], ())} - {row["host"]}):
             row["alsoOn"] = also

@@ -25,7 +25,7 @@ from clawperator.app.serve.event_frames import following, stream_events
 from clawperator.app.serve.followers import Followers
 from clawperator.app.serve.history import MAX_PAGE, history_of, one_run, runs_page
 from clawperator.app.serve.screenshot_paths import with_confined_screenshots
-from clawperator.app.serve.service import CallerExecutor
+from clawperator.app.serve.service import CallerExecutor, device_document
 from clawperator.engine.adb.recognition import list_devices
 from clawperator.engine.config.active_profile import load_profile
 from clawperator.engine.contracts.caller import Caller
@@ -273,15 +273,12 @@ class FleetHost:
         """Return the devices in any state, the tags with their devices, and the locks."""
         locks = [lock.to_dict() for lock in await asyncio.to_thread(self._engine.locks)]
         about = {"host": self._name, "version": __version__, "at": time.time(), "locks": locks}
-        devices = []
-        for entry in await list_devices(self._engine.server):
-            alias, tags = self._profile(entry.serial)
-            devices.append({**entry.to_dict(), "alias": alias, "tags": tags})
+        devices = device_document(self._engine.settings, await list_devices(self._engine.server))
         tagged: dict[str, list[str]] = {}
         for profile in self._engine.settings.devices.values():
             for tag in profile.tags:
                 tagged.setdefault(tag, []).append(profile.serial)
-        return {"ok": True, **about, "devices": devices, "tagged": tagged}
+        return {"ok": True, **about, **devices, "tagged": tagged}
 
     # -- executions
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import AbstractContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -13,7 +13,7 @@ from clawperator.app.http.metrics import Metrics
 from clawperator.app.serve.answers import encode
 from clawperator.app.serve.followers import Followers
 from clawperator.app.serve.refusals import CALLER, Refusals, operation_of
-from clawperator.app.serve.service import Service
+from clawperator.app.serve.service import Service, device_document
 from clawperator.engine.contracts.caller import ANONYMOUS, Caller
 from clawperator.engine.diagnostics.log_file import open_log
 from clawperator.engine.errors import interruption
@@ -97,17 +97,12 @@ class HttpService(Service):
 
     def _set_devices(self, devices: tuple[DeviceEntry, ...]) -> None:
         self.devices = devices
-        self.device_list = encode({"ok": True, **self.device_document(devices)})
+        self.device_list = encode({"ok": True, **device_document(self.engine.settings, devices)})
         usable = {entry.serial for entry in devices if entry.usable}
         for serial in usable - self._watchers.keys():
             self._watchers[serial] = asyncio.create_task(self.engine.watch_log(serial), name=f"log of {serial}")
         for serial in self._watchers.keys() - {entry.serial for entry in devices}:
             self._watchers.pop(serial).cancel()
-
-    def device_document(self, devices: Iterable[DeviceEntry]) -> dict[str, Any]:
-        """Return the body of ``GET /devices``."""
-        aliases = {profile.serial: alias for alias, profile in reversed([*self.engine.settings.devices.items()])}
-        return {"devices": [entry.to_dict() for entry in devices], "aliases": aliases}
 
     # -- executing
 

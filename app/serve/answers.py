@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
-
-from starlette.responses import Response
+from typing import TYPE_CHECKING, Any
 
 from clawperator.app.hints import MATCH_COMMAND, commands, worded
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.text.invisible import reveal
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
 
 JSON = "application/json"
 _ROUTE_WORDS = {
@@ -70,6 +71,8 @@ def encode(document: object) -> bytes:
 
 
 def answer(document: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    from starlette.responses import Response  # the host of a fleet uses ``encode``, and needs no such package
+
     return Response(encode(document), status, headers, JSON)
 
 

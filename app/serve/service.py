@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -24,6 +24,7 @@ from clawperator.engine.hierarchy.nodes import UiNode
 from clawperator.engine.hierarchy.references import Screen
 
 if TYPE_CHECKING:
+    from clawperator.engine.adb.presence import DeviceEntry
     from clawperator.engine.config.settings import Settings
     from clawperator.engine.contracts.caller import Caller
     from clawperator.engine.doctor.check import Check
@@ -121,6 +122,12 @@ class Service:
         """Return the nodes of the tree that ``fields`` find. Raises ``EngineError``."""
         screen = Screen(await seen.read(), seen.id)
         return await asyncio.to_thread(nodes_of, fields, self.engine.trees, serial, screen)
+
+
+def device_document(settings: Settings, devices: Iterable[DeviceEntry]) -> dict[str, Any]:
+    """Return the devices, in any state, and the aliases by serial as JSON data."""
+    aliases = {profile.serial: alias for alias, profile in reversed([*settings.devices.items()])}
+    return {"devices": [entry.to_dict() for entry in devices], "aliases": aliases}
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from clawperator.app.http.openapi import gives, obj, ok_with
 from clawperator.app.http.service import HttpService
 from clawperator.app.serve.answers import JSON, ok
+from clawperator.app.serve.service import device_document
 from clawperator.engine.config.policy import OBSERVE
 from clawperator.engine.errors import ErrorCode
 
@@ -44,4 +45,4 @@ async def devices(request: Request) -> Response:
     service.guard(request).permit(OBSERVE, "list devices")
     if service.device_list is not None:
         return Response(service.device_list, media_type=JSON)
-    return ok(**service.device_document(await service.engine.devices()))
+    return ok(**device_document(service.engine.settings, await service.engine.devices()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sys
 from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
@@ -16,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.app.fleet import subjects
-from clawperator.app.fleet.client import fleet
+from clawperator.app.fleet.client import HostState, fleet
 from clawperator.app.fleet.connection import connected
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions import build, shell_input
@@ -450,6 +451,20 @@ async def test_forged_hosts_are_left_out_and_the_others_found(nats: Nats, join: 
         assert [row["device"] for row in await client.devices()] == [device]
         assert await client.targets("tag:lab") == [Target(device, "bench/d0")]
         await join("other")
+
+
+@pytest.mark.parametrize("serial", ["", "x" * 256])
+def test_a_host_whose_devices_cannot_be_addressed_is_none(serial: str) -> None:
+    with pytest.raises(EngineError, match="named by host and serial"):
+        HostState.model_validate({"host": "evil", "devices": [{"serial": serial, "state": "device"}]})
+
+
+async def test_hosts_and_callers_need_the_extra_of_the_fleet_only() -> None:
+    """What other extras install is not there."""
+    absent = ("fastapi", "starlette", "uvicorn", "httpx", "httpx_sse", "mcp")
+    code = f"import sys; sys.modules |= dict.fromkeys({absent}); import clawperator.app.fleet.client, clawperator.app.fleet.host"
+    done = await ran(sys.executable, "-c", code, env=dict(os.environ))
+    assert (done.exit_code, done.err) == (0, "")
 
 
 async def test_an_option_that_the_host_does_not_have_is_refused(nats: Nats, join: Join) -> None:

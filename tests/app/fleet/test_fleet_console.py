@@ -11,13 +11,13 @@ from unittest.mock import AsyncMock
 
 import pytest
 
-from clawperator.app.client.fleet import FleetEngine
 from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.execution.dispatch_dialogs import DispatchDialog
 from clawperator.app.console.start import not_offered
 from clawperator.app.fleet import subjects
 from clawperator.app.fleet.client import Fleet, fleet
 from clawperator.app.fleet.connection import connected
+from clawperator.app.fleet.engine import FleetEngine
 from clawperator.app.serve import event_frames
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions import build

@@ -87,21 +87,14 @@ class FleetEngine(RemoteDevices):
         answered = {host.host: host for host in await self.fleet.hosts()}
         self._late = self._hosts.keys() - answered.keys() - self._late
         self._hosts = answered | {name: self._hosts[name] for name in self._late}
-        found, locks, aliases = {}, {}, {}
+        found, aliases, locks = dict[str, DeviceEntry](), dict[str, str](), dict[str, Mapping[str, Any]]()
         for name, host in self._hosts.items():
-            for device in host.devices:
-                serial = f"{name}/{device.serial}"
-                found[serial] = DeviceEntry(serial, device.state, model=device.model, detail=device.detail)
-                aliases[serial] = f"{name}/{device.alias}" if device.alias else ""
-            for each in host.locks:
-                with suppress(ValidationError):
-                    lock = wire.Lock.model_validate(each)
-                    moments = {
-                        key: value + host.skew for key in ("since", "not_before") if (value := getattr(lock, key))
-                    }
-                    moments["device_id"] = f"{name}/{lock.device_id}"
-                    locks[moments["device_id"]] = lock.model_copy(update=moments).model_dump(by_alias=True)
-        self.aliases = {**self.aliases, **{serial: alias for serial, alias in aliases.items() if alias}}
+            found |= {entry.serial: entry for entry in host.entries()}
+            aliases |= {f"{name}/{serial}": f"{name}/{alias}" for serial, alias in host.aliases.items()}
+            for lock in host.locks:
+                serial = f"{name}/{lock.device_id}"
+                locks[serial] = lock.here(host.skew, device_id=serial)
+        self.aliases = {**self.aliases, **aliases}
         self._locks, self._listed = locks, frozenset(found)
         return tuple(found[serial] for serial in sorted(found))
 
