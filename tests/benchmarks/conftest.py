@@ -56,7 +56,16 @@ class Report:
         self.hold([Claim(what, limit, "×", floor)], lambda: [measure()])
 
     def milliseconds(self, what: str, limit: float, measure: Callable[[], Measured]) -> None:
-        self.hold([Claim(what, limit, " ms")], lambda: [measure()])
+        """Less where this machine is slower, beside the measurement, than the one that the budgets were made on."""
+
+        def scaled() -> list[Measured]:
+            value, details = measure()
+            slow = slowness()
+            return [
+                (value / slow, f"{details}; {value:.1f} ms measured, machine × {slow:.2f}" if slow > 1 else details)
+            ]
+
+        self.hold([Claim(what, limit, " ms")], scaled)
 
     def value(self, what: str, limit: float, unit: str, measure: Callable[[], Measured]) -> None:
         self.hold([Claim(what, limit, unit)], lambda: [measure()])

@@ -4,7 +4,6 @@
 
 ``snapshot``  publish a new tree; ``at`` is the instant just before (``time.monotonic``), ``label`` the text that no other tree has
 ``load N``    from now on log N thousand lines and publish 2 N trees a second
-``cpu``       ``seconds`` of CPU that this process has used
 ``heart``     how late a timer of ten milliseconds came since the last ``heart``, in seconds: ``lags``; the first one starts it
 ``stream``    what the console keeps of the log: ``end`` and ``first`` of its ring, ``dropped``, and of the phone's numbered lines
               the ``last`` one, and how many before it are ``missing``
@@ -155,9 +154,6 @@ class Script:
                 signal.raise_signal(signal.SIGTERM)
         finally:
             writer.close()
-
-    def _cpu(self) -> dict[str, Any]:
-        return {"seconds": time.process_time()}
 
     async def _beat(self) -> None:
         loop = asyncio.get_running_loop()

@@ -170,7 +170,7 @@ class Flood:
     def words(self) -> str:
         kept = f"{self.sent:,} lines, {self.stream['missing']} lost"
         keys = f"{len(self.keys)} keys p95 {slow_twentieth(self.keys):.0f} ms"
-        return f"{kept}; loop late p95 {slow_twentieth(self.lags):.1f} ms; {keys}; {self.pace}"
+        return f"{kept}; loop late p95 {slow_twentieth(self.lags):.1f} ms; {keys}; {self.pace.words()}"
 
 
 @contextmanager
@@ -206,12 +206,12 @@ def flooded(home: Path, view: str, seconds: float) -> Flood:
         on_state(phone, "begin")
         console.pause(1.0)
         console.ask("heart")
-        began, cpu = time.monotonic(), console.ask("cpu")["seconds"]
+        began, cpu = time.monotonic(), console.cpu_seconds
         while time.monotonic() - began < seconds:
             run.keys.append(pressed(console, run) * 1_000)
             console.pause(0.25)
             run.pace.mark()
-        run.cpu = (console.ask("cpu")["seconds"] - cpu) / (time.monotonic() - began)
+        run.cpu = (console.cpu_seconds - cpu) / (time.monotonic() - began)
         run.lags = [lag * 1_000 for lag in console.ask("heart")["lags"]]
         on_state(phone, "stop")
         assert phone.stdout is not None
@@ -254,7 +254,7 @@ def test_five_thousand_lines_a_second(
             (slow_twentieth(run.keys), ""),
             (slow_twentieth(run.lags), ""),
         )
-        return [(value / run.pace.factor, f"{more}{run.words}") for value, more in taken]
+        return [(value / run.pace.factor(), f"{more}{run.words}") for value, more in taken]
 
     limits = {"CPU of a second": 400, "key to painted, p95": 50, "event loop late, p95": 20}
     what = f"console, {view}, {FLOOD:,} lines/s for {seconds:g} s"
@@ -336,9 +336,9 @@ def test_a_line_into_the_ring(report: Report) -> None:
             ring.extend(batch, "emulator-5554")
         taken = time.perf_counter() - began
         pace.mark()
-        return taken / 50_000 * 1e6 / pace.factor, f"{taken * 1_000:.0f} ms for 50,000; {pace}"
+        return taken / 50_000 * 1e6 / pace.factor(), f"{taken * 1_000:.0f} ms for 50,000; {pace.words()}"
 
-    report.milliseconds("ring, 1,000 lines in", 2.5, measure)
+    report.value("ring, 1,000 lines in", 2.5, " ms", measure)
 
 
 def settled_on(words: str, screen: Screen) -> bool:
@@ -369,7 +369,7 @@ def test_the_filter_line_over_a_hundred_thousand_lines_on_screen(report: Report,
                 console.write(ESCAPE)
                 console.wait_for("100,000 shown")
                 pace.mark()
-        words = f"everything after {statistics.median(whole) * 1_000:.0f} ms; {pace}"
-        return slow_twentieth(first) * 1_000 / pace.factor, words
+        words = f"everything after {statistics.median(whole) * 1_000:.0f} ms; {pace.words()}"
+        return slow_twentieth(first) * 1_000 / pace.factor(), words
 
-    report.milliseconds("filter line over 100,000 lines: key to its first rows, p95", 60, measure)
+    report.value("filter line over 100,000 lines: key to its first rows, p95", 60, " ms", measure)
