@@ -6,17 +6,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from clawperator.engine.config.active_profile import load_profile
 from clawperator.engine.contracts.issues import shown
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.files.regular import read_file
-from clawperator.engine.guard import Guard
-from clawperator.engine.skills.compiled import Compiled
 from clawperator.engine.skills.registry import COMPILED, Registry, texts_of
-from clawperator.engine.skills.variables import parse_vars
 
 if TYPE_CHECKING:
     from clawperator.engine.config.policy import Profile
+    from clawperator.engine.guard import Guard
+    from clawperator.engine.skills.compiled import Compiled
     from clawperator.engine.skills.recipe.inputs import Input
     from clawperator.engine.skills.recipe.model import Recipe
 
@@ -55,6 +53,8 @@ def compile_artifact(
 
 
 def _compile(registry: Registry, found: Artifact, vars_json: str | None, profile: Profile | None) -> Compiled:
+    from clawperator.engine.skills.variables import parse_vars
+
     variables = parse_vars(vars_json)
     text = _read(registry, found)
     if found.suffix == TEMPLATE:
@@ -173,6 +173,8 @@ def compile_for(
 
     Raises what that raises; either way the audit has a row, before those of the executions.
     """
+    from clawperator.engine.config.active_profile import load_profile
+
     try:
         profile = load_profile(guard.settings)
         compiled = compile_artifact(registry, skill_id, artifact, vars_json, profile=profile)
