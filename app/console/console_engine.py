@@ -59,14 +59,6 @@ class HistoryEngine(Protocol):
     async def mark_interrupted(self) -> None: ...
 
 
-class BackendEngine(Protocol):
-    """Reaches devices by one backend at a time."""
-
-    def backend_of(self, device_id: str) -> str: ...
-    def use_backend(self, name: str) -> None:
-        """Use ``name`` from now on; stock may then unbind accessibility services. Raises ``EngineError``."""
-
-
 class ExecutionAnswer(Protocol):
     """The part of an execution's result that the console reads."""
 
@@ -74,19 +66,6 @@ class ExecutionAnswer(Protocol):
     def envelope(self) -> Mapping[str, Any]: ...
     @property
     def duration_ms(self) -> float: ...
-
-
-class ExecutionEngine(Protocol):
-    """Runs executions and stops apps."""
-
-    async def execute(self, payload: object, *, device_id: str | None = None) -> ExecutionAnswer: ...
-    async def force_stop(self, package: str, *, device_id: str | None = None) -> None: ...
-
-
-class PictureEngine(Protocol):
-    """Takes screenshots."""
-
-    async def picture(self, *, device_id: str | None = None) -> bytes: ...
 
 
 class FollowRun(Protocol):
@@ -97,12 +76,6 @@ class FollowRun(Protocol):
     async def run(self) -> None: ...
     def painted(self) -> None: ...
     def owns(self, command_id: str) -> bool: ...
-
-
-class FollowEngine(Protocol):
-    """Starts follow mode."""
-
-    def follow(self, device_id: str, on_state: Callable[[FollowState], object]) -> FollowRun: ...
 
 
 class DoctorRun(Protocol):
@@ -118,13 +91,6 @@ class FixRunner(Protocol):
 
     def plan(self, checks: Sequence[Any], device_id: str) -> tuple[PlannedFix, ...]: ...
     async def run(self, fix: PlannedFix, on_progress: OnProgress = ...) -> FixResult: ...
-
-
-class DoctorEngine(BackendEngine, Protocol):
-    """Starts doctor runs and fixes."""
-
-    def doctor(self, *, device_id: str | None = None, full: bool = False) -> DoctorRun: ...
-    def fixer(self) -> FixRunner: ...
 
 
 class EmulatorManager(Protocol):
@@ -143,13 +109,6 @@ class EmulatorManager(Protocol):
     async def provision(self, name: str = "", *, on_progress: OnProgress = unreported) -> Provisioned: ...
 
 
-class EmulatorEngine(Protocol):
-    """Has a manager of virtual devices. Raises ``EngineError`` where there is none."""
-
-    @property
-    def emulators(self) -> EmulatorManager: ...
-
-
 class OperatorSetup(Protocol):
     """Installs the Operator app and reports its state (``engine.operator.app``)."""
 
@@ -157,30 +116,30 @@ class OperatorSetup(Protocol):
     async def setup(self, apk: str = "", *, on_progress: OnProgress = unreported) -> SetupReport: ...
 
 
-class OperatorEngine(Protocol):
-    """Gives access to the Operator app of a device."""
-
-    def operator_app(self, *, device_id: str | None = None) -> OperatorSetup: ...
-
-
-class WirelessEngine(Protocol):
-    """Pairs and connects devices over the network. Raises ``EngineError`` where it cannot."""
-
-    @property
-    def wireless(self) -> Wireless: ...
-
-
-class ConsoleEngine(
-    ExecutionEngine, PictureEngine, FollowEngine, DoctorEngine, EmulatorEngine, OperatorEngine, WirelessEngine, Protocol
-):
-    """Everything that the console uses."""
+class ConsoleEngine(Protocol):
+    """Everything that the console uses. Raises ``EngineError``."""
 
     events: EventBus
 
     @property
     def history(self) -> HistoryEngine | None: ...
+    @property
+    def emulators(self) -> EmulatorManager: ...
+    @property
+    def wireless(self) -> Wireless: ...
+    def backend_of(self, device_id: str) -> str: ...
+    def use_backend(self, name: str) -> None:
+        """Use ``name`` from now on; stock may then unbind accessibility services."""
+
     async def devices(self) -> tuple[DeviceEntry, ...]: ...
+    async def execute(self, payload: object, *, device_id: str | None = None) -> ExecutionAnswer: ...
+    async def force_stop(self, package: str, *, device_id: str | None = None) -> None: ...
     async def snapshot(self, *, device_id: str | None = None) -> ExecutionAnswer: ...
+    async def picture(self, *, device_id: str | None = None) -> bytes: ...
+    def follow(self, device_id: str, on_state: Callable[[FollowState], object]) -> FollowRun: ...
+    def doctor(self, *, device_id: str | None = None, full: bool = False) -> DoctorRun: ...
+    def fixer(self) -> FixRunner: ...
+    def operator_app(self, *, device_id: str | None = None) -> OperatorSetup: ...
     def locks(self) -> Sequence[Document]: ...
     async def watch_devices(self) -> None: ...
     async def watch_log(self, device_id: str) -> None: ...

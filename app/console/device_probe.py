@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING, cast
 
-from clawperator.app.console.console_engine import DoctorEngine, Document, as_mapping
+from clawperator.app.console.console_engine import ConsoleEngine, Document, as_mapping
 from clawperator.engine.adb.mdns import is_network_serial
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.types import (
@@ -49,7 +49,7 @@ class DeviceProbe:
 
     def __init__(
         self,
-        engine: DoctorEngine,
+        engine: ConsoleEngine,
         doctor: DoctorController,
         publish: Callable[[frozenset[str]], object],
         usable: Callable[[str], bool],

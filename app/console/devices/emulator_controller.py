@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clawperator.app.console.console_engine import EmulatorEngine, EmulatorManager
+from clawperator.app.console.console_engine import ConsoleEngine, EmulatorManager
 from clawperator.app.console.devices import emulator_jobs
 from clawperator.app.console.devices.emulator_jobs import STAGES, WORK
 from clawperator.app.console.file_watch import avd_signs, changes
@@ -40,7 +40,7 @@ class EmulatorController:
 
     def __init__(
         self,
-        engine: EmulatorEngine,
+        engine: ConsoleEngine,
         post: Callable[[Update], object],
         clock: WallClock,
         start: Start,

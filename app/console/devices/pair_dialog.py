@@ -12,7 +12,7 @@ from textual.containers import Horizontal
 from textual.strip import Strip
 from textual.widget import Widget
 
-from clawperator.app.console.console_engine import WirelessEngine
+from clawperator.app.console.console_engine import ConsoleEngine
 from clawperator.app.console.screens.live_dialog import DialogText, LiveDialog
 from clawperator.app.console.session import Facet
 from clawperator.app.qr import NARROW, modules, plain
@@ -70,7 +70,7 @@ class PairDialog(LiveDialog):
     BINDINGS: ClassVar[list[Any]] = [*keys.bindings("dispatch")]
     DEFAULT_CSS = "PairDialog Horizontal { height: auto; }"
 
-    def __init__(self, engine: WirelessEngine) -> None:
+    def __init__(self, engine: ConsoleEngine) -> None:
         super().__init__("pair a phone over Wi-Fi")
         self._engine = engine
         self._code = QrCode()

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from clawperator.app.console.console_engine import OperatorEngine
+from clawperator.app.console.console_engine import ConsoleEngine
 from clawperator.app.console.job_runner import JobRunner, Start
 from clawperator.app.console.messages import NoticeUpdate, SetupUpdate, Update
 from clawperator.engine.errors import EngineError
@@ -38,7 +38,7 @@ class SetupController:
 
     def __init__(
         self,
-        engine: OperatorEngine,
+        engine: ConsoleEngine,
         post: Callable[[Update], object],
         clock: WallClock,
         start: Start,

@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from clawperator.app.console.console_engine import DoctorEngine, Document, FixRunner, as_mapping
+from clawperator.app.console.console_engine import ConsoleEngine, Document, FixRunner, as_mapping
 from clawperator.engine.doctor.check import CRITICAL, NEVER_STOPS
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.progress import Stage
@@ -65,7 +65,7 @@ class DoctorController:
 
     def __init__(
         self,
-        engine: DoctorEngine,
+        engine: ConsoleEngine,
         spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
         publish: Callable[[DoctorState], object],
         say: Callable[[Notice], object],

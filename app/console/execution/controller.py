@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from clawperator.app.console.console_engine import ExecutionEngine
+from clawperator.app.console.console_engine import ConsoleEngine
 from clawperator.app.console.execution.outcome import ended, refused
 from clawperator.app.console.messages import NoticeUpdate, Update, WorkUpdate
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -29,7 +29,7 @@ class ExecutionController:
 
     def __init__(
         self,
-        engine: ExecutionEngine,
+        engine: ConsoleEngine,
         post: Callable[[Update], object],
         clock: WallClock,
         start: Callable[[str, Awaitable[None]], bool],

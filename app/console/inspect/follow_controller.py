@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
-from clawperator.app.console.console_engine import FollowEngine, FollowRun
+from clawperator.app.console.console_engine import ConsoleEngine, FollowRun
 from clawperator.widgets.format.lines import Line
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class FollowController:
 
     def __init__(
         self,
-        engine: FollowEngine,
+        engine: ConsoleEngine,
         spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
         on_state: Callable[[str, FollowState | None], object],
     ) -> None:

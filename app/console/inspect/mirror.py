@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from clawperator.app.console.inspect.pictures import take
 
 if TYPE_CHECKING:
-    from clawperator.app.console.console_engine import PictureEngine
+    from clawperator.app.console.console_engine import ConsoleEngine
     from clawperator.widgets.picture_view import Picture
     from clawperator.widgets.text.times import WallClock
 
@@ -27,7 +27,7 @@ class Mirror:
 
     def __init__(
         self,
-        engine: PictureEngine,
+        engine: ConsoleEngine,
         clock: WallClock,
         spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
         show: Callable[[Picture], object],

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from rich.color import Color
 from rich.style import Style
 
-from clawperator.app.console.console_engine import PictureEngine
+from clawperator.app.console.console_engine import ConsoleEngine
 from clawperator.app.console.terminal import PLAIN, Look
 from clawperator.app.extras import not_installed
 from clawperator.engine.errors import EngineError
@@ -219,7 +219,7 @@ def _kitty(keys: str, data: str = "") -> str:
 # -- taking one
 
 
-async def take(engine: PictureEngine, device_id: str, clock: WallClock, last: Picture | None = None) -> Picture:
+async def take(engine: ConsoleEngine, device_id: str, clock: WallClock, last: Picture | None = None) -> Picture:
     """Take a screenshot; failures of the device or the file are its ``problem``. Equal to ``last``, it has its image."""
     at = clock.now()
     try:

@@ -33,6 +33,7 @@ from clawperator.widgets.text.times import WallClock, duration
 if TYPE_CHECKING:
     from clawperator.engine.skills.artifact_run import ArtifactReport
     from clawperator.engine.skills.compiled import Compiled
+    from clawperator.engine.skills.registry import Registry
     from clawperator.engine.skills.run import OutputLine
 
 FLUSH_SECONDS = 0.1
@@ -131,11 +132,12 @@ class SkillsController:
                 await self._wanted.wait()
 
     def _signs(self) -> Hashable:
-        return self._chosen, self._library.signs(self._chosen)
+        return self._chosen, self._library.signs(self._read, self._chosen)
 
     async def _watch_files(self, seen: object) -> None:
         try:
-            async with aclosing(changes(lambda: self._library.places(self._chosen), self._signs, seen=seen)) as changed:
+            watched = changes(lambda: self._library.places(self._read, self._chosen), self._signs, seen=seen)
+            async with aclosing(watched) as changed:
                 async for _ in changed:
                     self.look_again()
         except OSError as exc:
@@ -232,6 +234,11 @@ class SkillsController:
     async def file_of(self, skill_id: str, relative: str) -> str:
         """Return the path of a skill's file. Raises ``EngineError`` where it is outside the registry."""
         return await asyncio.to_thread(self._registry.registry.place, skill_id, relative)
+
+    @property
+    def _read(self) -> Registry | None:
+        """The registry as it was read last."""
+        return self._found.registry if self._found is not None else None
 
     # -- compiling
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import site
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -82,30 +83,25 @@ class SkillLibrary:
         skills = tuple(SkillEntry.of(entry) for entry in registry.skills)
         return LoadedRegistry(registry, skills, commit_of(registry.root), trouble)
 
-    def places(self, skill_id: str) -> Sequence[str]:
+    def places(self, registry: Registry | None, skill_id: str) -> Sequence[str]:
         """Return the folders to watch."""
-        from clawperator.engine.skills.registry import installed_path, load_registry
+        from clawperator.engine.skills.registry import installed_path
 
         try:
-            path, source = self._place()
+            found = [os.path.dirname(self._place()[0])]
         except EngineError:
             return [os.getcwd(), os.path.dirname(installed_path(self._settings.environment))]
-        found = [os.path.dirname(path)]
-        if skill_id:
-            try:
-                registry = load_registry(path, source)
-                entry = registry.get(skill_id)
-                found += folders_of(registry.place(skill_id, str(entry.get("path", ""))))
-            except EngineError:
-                pass
+        if registry is not None and skill_id:
+            with suppress(EngineError):
+                found += folders_of(registry.place(skill_id, registry.get(skill_id)["path"]))
         return found
 
-    def signs(self, skill_id: str) -> Hashable:
+    def signs(self, registry: Registry | None, skill_id: str) -> Hashable:
         try:
             path, source = self._place()
         except EngineError:
             return None
-        return path, source, file_signs([path]), file_signs(self.places(skill_id)[1:])
+        return path, source, file_signs([path]), file_signs(self.places(registry, skill_id)[1:])
 
     # -- one skill
 

@@ -247,10 +247,10 @@ class FakeLibrary:
         commit = "main @abc1234" if self.source == "installed" else ""
         return LoadedRegistry(registry, tuple(map(SkillEntry.of, self.entries)), commit, self.trouble)
 
-    def places(self, skill_id: str) -> Sequence[str]:
+    def places(self, registry: Registry | None, skill_id: str) -> Sequence[str]:
         return ["/"]
 
-    def signs(self, skill_id: str) -> Hashable:
+    def signs(self, registry: Registry | None, skill_id: str) -> Hashable:
         return self.version
 
     def card(self, registry: Registry, skill: SkillEntry) -> SkillDetails:

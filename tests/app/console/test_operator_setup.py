@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from textual.pilot import Pilot
@@ -245,7 +246,7 @@ async def test_the_order_of_what_is_reported() -> None:
         return True
 
     afterwards: list[str] = []
-    here = SetupController(Rooms(), reported.append, WallClock(lambda: 1.0), start, afterwards.append)
+    here = SetupController(cast("Any", Rooms()), reported.append, WallClock(lambda: 1.0), start, afterwards.append)
     here.downloads = lambda: (FOLDER, FILES)
     here.look(DEVICE.serial)
     await asyncio.gather(*tasks)

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from textual.pilot import Pilot
@@ -65,7 +65,9 @@ class Room:
         self.news: list[Update] = []
         self.tasks: dict[str, asyncio.Task[None]] = {}
         self.at = 1000.0
-        self.controller = EmulatorController(self, self.news.append, WallClock(lambda: self.at), self.start)
+        self.controller = EmulatorController(
+            cast("Any", self), self.news.append, WallClock(lambda: self.at), self.start
+        )
 
     def start(self, name: str, job: Awaitable[None]) -> bool:
         running = self.tasks.get(name)

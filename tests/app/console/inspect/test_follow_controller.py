@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Any, cast
 
 import pytest
 
@@ -48,7 +49,7 @@ class Controlled:
         self.tasks: list[asyncio.Task[None]] = []
         self.reported: list[tuple[str, FollowState | None]] = []
         self.following = FollowController(
-            self.engine, self.spawn, lambda device_id, state: self.reported.append((device_id, state))
+            cast("Any", self.engine), self.spawn, lambda device_id, state: self.reported.append((device_id, state))
         )
 
     def spawn(self, job: object) -> asyncio.Task[None]:

@@ -6,6 +6,7 @@ import asyncio
 import io
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any, cast
 
 import pytest
 from PIL import Image
@@ -57,7 +58,7 @@ async def mirroring(phone: Phone) -> AsyncIterator[Mirror]:
         tasks.append(asyncio.create_task(job))
         return tasks[-1]
 
-    mirror = Mirror(phone, WallClock(lambda: 1.0), spawn, phone.shown.put_nowait, lambda _: phone.held)
+    mirror = Mirror(cast("Any", phone), WallClock(lambda: 1.0), spawn, phone.shown.put_nowait, lambda _: phone.held)
     mirror.start("phone")
     yield mirror
     mirror.start("")

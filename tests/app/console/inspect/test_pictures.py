@@ -10,6 +10,7 @@ import sys
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -161,13 +162,13 @@ class Camera:
 
 async def test_a_picture_knows_its_device_and_moment() -> None:
     camera = Camera(png(10, 20))
-    picture = await take(camera, "emulator-5554", CLOCK)
+    picture = await take(cast("Any", camera), "emulator-5554", CLOCK)
     assert (picture.device_id, picture.at, picture.size) == ("emulator-5554", CLOCK.now(), (10, 20))
     assert camera.asked == "emulator-5554"
 
 
 async def test_what_the_engine_says_is_the_pictures_problem() -> None:
-    picture = await take(Camera(EngineError(ErrorCode.DEVICE_OFFLINE, "the device is asleep")), "x", CLOCK)
+    picture = await take(cast("Any", Camera(EngineError(ErrorCode.DEVICE_OFFLINE, "the device is asleep"))), "x", CLOCK)
     assert (picture.image, picture.problem) == (None, "the device is asleep")
 
 

@@ -390,10 +390,11 @@ async def test_news_of_output_are_few() -> None:
 async def test_signs_change_with_the_files(tmp_path: Path) -> None:
     path = registry(tmp_path)
     jobs = jobs_with(tmp_path, path)
-    before = jobs.signs(NAME)
-    assert jobs.signs(NAME) == before
+    registered = jobs.find().registry
+    before = jobs.signs(registered, NAME)
+    assert jobs.signs(registered, NAME) == before
     (path.parent / NAME / "scripts" / "more.sh").write_text("x")
-    assert jobs.signs(NAME) != before
+    assert jobs.signs(registered, NAME) != before
     assert file_signs([str(tmp_path / "nowhere")]) == ((str(tmp_path / "nowhere"), ()),)
 
 
