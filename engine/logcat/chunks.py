@@ -6,9 +6,9 @@ order. Nothing is guessed: the digest that every record carries decides whether 
 
 from __future__ import annotations
 
-import binascii
 import json
 import re
+from binascii import a2b_base64
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, TypeGuard
 
@@ -30,7 +30,8 @@ _GRACE_SECONDS = 0.5
 """How long a result is waited for once the app says that it has written all of it."""
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _COMMAND_ID = re.compile(rb'"commandId"\s*:\s*("(?:[^"\\]|\\.){1,800}")')
-_INDEX_DIGITS, _ZERO = 5, ord("0")
+_NEVER = b"\0"
+"""What no record begins with."""
 _WRITTEN = {
     "writes_completed": "records of it were lost in the device's log",
     "write_failed": "the Operator app could not write all of it",
@@ -58,8 +59,10 @@ class _Result:
 
     def __init__(self, key: _Key, entry: LogEntry) -> None:
         self.key, self.entry = key, entry
-        self.around: tuple[bytes, bytes] | None = None
-        """The text of its records before the index, and between index and data, if they have the documented form."""
+        self.form = b""
+        """The text of its records up to ``data``, a format of their index; empty if they have not the documented form."""
+        self.head, self.index, self.next_size = _NEVER, 0, 0
+        """What the record after the latest one begins with, its index, and the bytes that it holds."""
         self.shape: _Shape | None = None
         self.parts: dict[int, bytes] = {}
         self.size = 0
@@ -116,16 +119,28 @@ class ChunkedResults:
         self._publication(key, record, entry)
         return None
 
-    def follow(self, entry: LogEntry) -> list[EnvelopeSignal] | None:
-        """Take a record like the latest one, but for index and data: nearly all are.
+    def follow(self, entry: LogEntry) -> EnvelopeSignal | bool:
+        """Take the record after the latest one, if ``entry`` is it: nearly all are.
 
-        Returns the result that it completes or spoils, if any; ``None`` for every other entry, which ``read`` takes.
+        Its text differs from the latest one's in index and data alone, so it has the same ids, sizes and digest: no JSON is parsed.
+        Returns the result that it completes or contradicts, else whether it was taken; ``read`` takes every other entry.
         """
-        latest = self._latest
-        if latest is None or latest.around is None or (part := _part(entry, latest)) is None:
-            return None
-        signal = self._take(latest, *part)
-        return [] if signal is None else [signal]
+        if (result := self._latest) is None or not (payload := entry.payload).startswith(head := result.head):
+            return False
+        if (shape := result.shape) is None:
+            return False
+        first, index, size = result.entry, result.index, result.next_size
+        if entry.pid != first.pid or entry.uid != first.uid or entry.level != RESULT_LEVEL:
+            return False
+        if len(payload) != len(head) + (size + 2) // 3 * 4 + 2 or not payload.endswith(b'"}'):
+            return False
+        try:
+            data = a2b_base64(payload[len(head) : -2])
+        except ValueError:
+            return False
+        if len(data) != size:  # the decoder leaves out characters that are not base64
+            return False
+        return self._take(result, shape, index, data) or True
 
     def begin(self, entry: LogEntry, command_id: str) -> None:
         """A command starts: what was read of an earlier one with its id does not belong to it."""
@@ -166,33 +181,40 @@ class ChunkedResults:
         except ValueError as error:
             return self._fail(key, result, str(error))
         if result.shape is None:
-            result.shape, result.around = shape, _around(entry, shape, index)
+            result.shape, result.form = shape, _form(entry, shape, index)
         self._latest = result
-        return self._take(result, index, data)
+        return self._take(result, shape, index, data)
 
-    def _take(self, result: _Result, index: int, data: bytes) -> EnvelopeSignal | None:
+    def _take(self, result: _Result, shape: _Shape, index: int, data: bytes) -> EnvelopeSignal | None:
         """Add a record; return the result that it completes or contradicts."""
         result.idle_since = None
+        parts, following = result.parts, index + 1
+        if parts.setdefault(index, data) is not data:
+            if parts[index] != data:
+                return self._fail(result.key, result, f"its record {index} came twice, with different contents")
+            return None
+        result.size += len(data)
+        self._size += len(data)
+        if self._size > _MAX_BYTES:
+            self._make_room(result.key)
+        if len(parts) == shape.records:
+            return self._close(result, shape)
+        left = shape.byte_length - following * _CHUNK_BYTES
+        result.head = result.form % following if result.form and left > 0 else _NEVER
+        result.index, result.next_size = following, left if left < _CHUNK_BYTES else _CHUNK_BYTES
+        return None
+
+    def _close(self, result: _Result, shape: _Shape) -> EnvelopeSignal:
         try:
-            self._add(result, index, data)
-            if result.shape is None or len(result.parts) < result.shape.records:
-                return None
-            signal = _whole(result, result.shape)
+            signal = _whole(result, shape)
         except ValueError as error:
             return self._fail(result.key, result, str(error))
         self._settle(result.key, result)
         return signal
 
-    def _add(self, result: _Result, index: int, data: bytes) -> None:
-        if index in result.parts:
-            if result.parts[index] != data:
-                raise EnvelopeError(f"its record {index} came twice, with different contents")
-            return
-        result.parts[index] = data
-        result.size += len(data)
-        self._size += len(data)
+    def _make_room(self, key: _Key) -> None:
         while self._size > _MAX_BYTES:
-            self._drop(next(other for other, each in self._results.items() if each.parts and other != result.key))
+            self._drop(next(other for other, each in self._results.items() if each.parts and other != key))
 
     def _publication(self, key: _Key, record: Mapping[str, Any], entry: LogEntry) -> None:
         event, known = record.get("event"), key in self._results
@@ -238,7 +260,7 @@ class ChunkedResults:
 
     def _settle(self, key: _Key, result: _Result) -> None:
         self._size -= result.size
-        result.size, result.parts, result.settled, result.around = 0, {}, True, None
+        result.size, result.parts, result.settled, result.head = 0, {}, True, _NEVER
         self._waiting.discard(key)
 
     def _drop(self, key: _Key) -> None:
@@ -246,45 +268,17 @@ class ChunkedResults:
             self._settle(key, result)
 
 
-def _around(entry: LogEntry, shape: _Shape, index: int) -> tuple[bytes, bytes] | None:
-    """Return what stands before the index of all records of a result, and between index and data.
+def _form(entry: LogEntry, shape: _Shape, index: int) -> bytes:
+    """Return the text of all records of a result up to ``data``, with ``%d`` as the index.
 
-    ``None`` if this record has not the documented form: exactly these keys, in this order. Then JSON is parsed each time.
+    Empty if this record has not the documented form, exactly these keys in this order: then JSON is parsed each time.
     """
     head, mark, rest = entry.payload.partition(b'"index":')
     middle = f',"count":{shape.records},"byteLength":{shape.byte_length},"sha256":"{shape.digest}","data":"'.encode()
     documented = head.partition(b" ")[2].startswith(b'{"commandId":"') and b'","taskId":"' in head
-    return (head + mark, middle) if documented and rest.startswith(str(index).encode() + middle) else None
-
-
-def _part(entry: LogEntry, result: _Result) -> tuple[int, bytes] | None:
-    """Return index and data of a further record of ``result``; ``None`` for any other record, and for a doubtful one.
-
-    A record whose text differs in index and data alone has the same ids, sizes and digest: nothing else is parsed. It comes from the
-    process and the app of the first one, which was accepted.
-    """
-    head, middle = result.around or (b"", b"")
-    payload, first = entry.payload, result.entry
-    if not payload.startswith(head) or result.shape is None:
-        return None
-    if (entry.pid, entry.uid, entry.level) != (first.pid, first.uid, RESULT_LEVEL):
-        return None
-    start = payload.find(middle, len(head), len(head) + _INDEX_DIGITS + len(middle))
-    digits = payload[len(head) : start]
-    if not (start > 0 and digits.isdigit() and (digits[0] != _ZERO or len(digits) == 1) and payload.endswith(b'"}')):
-        return None
-    index = int(digits)
-    data = payload[start + len(middle) : -2]
-    expected = min(_CHUNK_BYTES, result.shape.byte_length - index * _CHUNK_BYTES)
-    if index >= result.shape.records or len(data) != (expected + 2) // 3 * 4:
-        return None
-    try:
-        part = binascii.a2b_base64(data)
-    except ValueError:
-        return None
-    return (
-        (index, part) if len(part) == expected else None
-    )  # characters that are not base64 are left out by the decoder
+    if not (documented and rest.startswith(str(index).encode() + middle)):
+        return b""
+    return (head + mark).replace(b"%", b"%%") + b"%d" + middle
 
 
 def _whole(result: _Result, shape: _Shape) -> EnvelopeSignal:
@@ -292,13 +286,17 @@ def _whole(result: _Result, shape: _Shape) -> EnvelopeSignal:
     from hashlib import sha256
 
     command_id = result.key[1]
-    raw = b"".join([result.parts[index] for index in range(shape.records)])
-    if sha256(raw).hexdigest() != shape.digest:
+    parts = [result.parts[index] for index in range(shape.records)]
+    digest = sha256()
+    for part in parts:
+        digest.update(part)
+    if digest.hexdigest() != shape.digest:
         raise EnvelopeError("its records do not have the checksum that they state")
-    prefix = next((prefix for prefix in RESULT if raw.startswith(prefix)), None)
+    prefix = next((prefix for prefix in RESULT if parts[0].startswith(prefix)), None)
     if prefix is None:
         raise EnvelopeError("its records do not begin with the prefix of a result")
-    text = decode(raw[len(prefix) :]).strip()
+    parts[0] = parts[0][len(prefix) :]  # not of the joined bytes: a result may have megabytes
+    text = decode(b"".join(parts)).strip()
     envelope = parse_envelope(text)
     if (envelope.command_id, envelope.task_id) != (command_id, shape.task_id):
         raise EnvelopeError("its records name another command than the result in them")
@@ -321,7 +319,7 @@ def _place(record: Mapping[str, Any], shape: _Shape) -> tuple[int, bytes]:
     if not _is_whole(index, 0, shape.records - 1):
         raise EnvelopeError("index of a record is not below its count")
     try:
-        data = binascii.a2b_base64(_text(record, "data"), strict_mode=True)
+        data = a2b_base64(_text(record, "data"), strict_mode=True)
     except ValueError:
         raise EnvelopeError(f"data of its record {index} is not base64") from None
     expected = min(_CHUNK_BYTES, shape.byte_length - index * _CHUNK_BYTES)

@@ -99,7 +99,7 @@ class OperatorLog:
         """Process many entries at once; lines of other programs cost next to nothing, those of a dump little more."""
         waiting = entries if isinstance(entries, list) else list(entries)
         signals: list[Signal] = []
-        position = 0
+        position, follow = 0, self._chunked.follow
         while position < len(waiting):
             if self._open:
                 position = self._feed_run(waiting, position, signals)
@@ -107,9 +107,9 @@ class OperatorLog:
             for entry in islice(waiting, position, None):
                 position += 1
                 if entry.payload.startswith(_FIRST_BYTES):
-                    if (results := self._chunked.follow(entry)) is not None:
-                        for result in results:
-                            signals += [*self._trees(result), result]
+                    if taken := follow(entry):
+                        if taken is not True:
+                            signals += [*self._trees(taken), taken]
                         continue
                     signals += self.push(entry)
                     if self._open:
