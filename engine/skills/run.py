@@ -199,15 +199,13 @@ async def _run_script(
 
 
 async def _package(settings: Settings, device_id: str | None, engine: Devices | None) -> str:
-    """Return the Operator app that the script's calls use: the one of the settings, else that of the device; '' if unknown."""
-    device = device_id or settings.device_id
+    """Return the Operator app that the script's calls use: the one of the settings, else that of their device; '' if unknown."""
     if settings.package_chosen or settings.backend != BACKENDS[0]:
         return settings.receiver_package
-    if engine is None or not device:
+    if engine is None:
         return ""
     try:
-        phone = await engine.device(device)
-        return await engine.operator_package(phone)
+        return await engine.operator_package(await engine.device(device_id or settings.device_id))
     except EngineError:  # the script may need no device, and its own calls report what is wrong
         return ""
 
