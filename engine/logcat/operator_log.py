@@ -108,7 +108,7 @@ class OperatorLog:
                 position += 1
                 if entry.payload.startswith(_FIRST_BYTES):
                     if taken := follow(entry):
-                        if taken is not True:
+                        if not isinstance(taken, bool):
                             signals += [*self._trees(taken), taken]
                         continue
                     signals += self.push(entry)

@@ -184,7 +184,7 @@ async def test_a_script_cannot_widen_its_callers_profile(connect: Connect, tmp_p
 
 NESTED = """#!/bin/sh
 set -e
-$CLAWPERATOR_BIN snapshot --device-id "$1" --operator-package "${CLAWPERATOR_OPERATOR_PACKAGE-none}" > /dev/null
+$CLAWPERATOR_BIN snapshot ${1:+--device-id "$1"} --operator-package "${CLAWPERATOR_OPERATOR_PACKAGE-none}" > /dev/null
 echo "RESULT|package=$CLAWPERATOR_OPERATOR_PACKAGE|same=$ANDROPERATOR_OPERATOR_PACKAGE"
 """
 
@@ -192,5 +192,7 @@ echo "RESULT|package=$CLAWPERATOR_OPERATOR_PACKAGE|same=$ANDROPERATOR_OPERATOR_P
 async def test_the_calls_of_a_script_use_the_app_that_is_installed(connect: Connect, tmp_path: Path) -> None:
     """A device with the renamed app alone; before, the package of the old one was exported, and a nested call took it as chosen."""
     bench = await connect(device={"generation": "1.0"})
-    run = await skills_run(bench, registry_of(tmp_path, "run.sh", NESTED), "--device-id", bench.serial)
-    assert run.values == {"package": "com.androperator.operator", "same": "com.androperator.operator"}
+    registry = registry_of(tmp_path, "run.sh", NESTED)
+    for named in (["--device-id", bench.serial], []):
+        run = await skills_run(bench, registry, *named)
+        assert run.values == {"package": "com.androperator.operator", "same": "com.androperator.operator"}

@@ -222,7 +222,7 @@ async def test_the_script_gets_the_operator_app_that_is_installed(tmp_path: Path
         async def device(self, device_id: str | None) -> Any:
             if device_id == "gone":
                 raise EngineError(ErrorCode.DEVICE_NOT_FOUND, "gone")
-            return device_id
+            return device_id or "theonly"
 
         async def operator_package(self, device: Any) -> str:
             return f"com.{device}.operator"
@@ -235,7 +235,7 @@ async def test_the_script_gets_the_operator_app_that_is_installed(tmp_path: Path
     for chosen, device, package in (
         ({}, "androperator", "com.androperator.operator"),
         ({}, "gone", "none"),
-        ({}, None, "none"),
+        ({}, None, "com.theonly.operator"),
         ({"receiver_package": "com.example.mine"}, "androperator", "com.example.mine"),
         ({"backend": "stock"}, "gone", "com.clawperator.operator"),
     ):
