@@ -201,7 +201,7 @@ class ChunkedResults:
             return self._close(result, shape)
         left = shape.byte_length - following * _CHUNK_BYTES
         result.head = result.form % following if result.form and left > 0 else _NEVER
-        result.index, result.next_size = following, left if left < _CHUNK_BYTES else _CHUNK_BYTES
+        result.index, result.next_size = following, min(_CHUNK_BYTES, left)
         return None
 
     def _close(self, result: _Result, shape: _Shape) -> EnvelopeSignal:
