@@ -34,7 +34,7 @@ else:
         def __getitem__(cls, name: str) -> Any:
             return cls.__members__[name]
 
-    class StrEnum(str, metaclass=_Members):
+    class StrEnum(str, metaclass=_Members):  # noqa: SLOT000 -- members have attributes
         """What this module needs of ``enum.StrEnum``, which takes a tenth of the start of a light command for so many members."""
 
         __str__ = str.__str__

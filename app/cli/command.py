@@ -117,10 +117,11 @@ class Command:
 
 def load(words: str) -> Command:
     """The command object for words of ``COMMANDS``."""
-    from importlib import import_module
-
     module, _, name = COMMANDS[words][0].partition(":")
-    command: Command = getattr(import_module(f"clawperator.app.cli.commands.{module}"), name)(words)
+    loaded = __import__(
+        f"clawperator.app.cli.commands.{module}", fromlist=[name]
+    )  # ``importlib`` would be one module more
+    command: Command = getattr(loaded, name)(words)
     return command
 
 

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from clawperator.engine.verbs import READS
+from clawperator.engine.verbs.catalogue import VERBS
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+def _verb(handler: str, name: str) -> tuple[str, str]:
+    """Return the row of a command with a class of its own for a verb of the catalogue."""
+    return handler, VERBS[name].summary
+
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "devices": ("devices:Devices", "List the devices that adb reports, in any state"),
@@ -23,67 +32,54 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "diff": ("trees:Diff", "Compare two saved dumps"),
     "action open-app": ("action:OpenApp", "Open an app by its application id"),
     "action open-uri": ("action:OpenUri", "Open a URI with the app that handles it"),
-    "action click": ("action:Click", "Click a node or a point on the screen"),
-    "action read": ("action:Read", "Read a node's text"),
-    "action type": ("action:Type", "Enter text into a field"),
-    "action wait": ("action:Wait", "Wait until a node is on screen"),
-    "action press-key": ("action:PressKey", "Press back, home or recents"),
-    "action scroll": ("action:Scroll", "Scroll once"),
-    "action scroll-until": ("action:ScrollUntil", "Scroll until a node is on screen or the end is reached"),
-    "action scroll-and-click": ("action:ScrollAndClick", "Scroll to a node and click it"),
+    "action click": _verb("action:Click", "click"),
+    "action read": _verb("action:Read", "read_text"),
+    "action wait": _verb("action:Wait", "wait_for_node"),
+    "action type": _verb("action:Type", "enter_text"),
+    "action press-key": _verb("action:PressKey", "press_key"),
+    "action scroll": _verb("action:Scroll", "scroll"),
+    "action scroll-until": _verb("action:ScrollUntil", "scroll_until"),
+    "action scroll-and-click": _verb("action:ScrollAndClick", "scroll_and_click"),
     "set": ("verbs:Set", "Switch a node on or off, or set a field's text, only if it differs, and verify"),
-    "submit": ("verbs:Submit", "Press Enter in the focused field, and verify that something changed"),
-    "input key": ("verbs:InputKey", "Press any key through Android's input"),
-    "input text": ("verbs:InputText", "Type into the focused field through Android's input"),
-    "input tap": ("verbs:InputTap", "Tap a node or a point through Android's input"),
-    "input long-press": ("verbs:InputLongPress", "Hold a node or a point through Android's input"),
-    "input swipe": ("verbs:InputSwipe", "Swipe from a node or a point through Android's input"),
-    "input drag": ("verbs:InputDrag", "Drag from a node or a point through Android's input"),
-    "app install": ("device:AppInstall", "Install or update an app from an APK file"),
-    "app uninstall": ("device:AppUninstall", "Uninstall an app"),
-    "app clear": ("device:AppClear", "Delete the data of an app"),
+    "submit": _verb("verbs:Submit", "submit"),
+    "input key": _verb("verbs:InputKey", "input_key"),
+    "input text": _verb("verbs:InputText", "input_text"),
+    "input tap": _verb("verbs:InputTap", "input_tap"),
+    "input long-press": _verb("verbs:InputLongPress", "input_long_press"),
+    "input swipe": _verb("verbs:InputSwipe", "input_swipe"),
+    "input drag": _verb("verbs:InputDrag", "input_drag"),
+    "app install": _verb("device:AppInstall", "app_install"),
+    "app uninstall": _verb("device:AppUninstall", "app_uninstall"),
+    "app clear": _verb("device:AppClear", "app_clear"),
     "app start": ("flat:Open", "Open an app or a URI (the same as open)"),
     "app stop": ("flat:Close", "Stop an app (the same as close)"),
     "app current": ("device:AppCurrent", "Show the app in front"),
     "app permissions": ("device:AppPermissions", "Grant an app a permission, or revoke it"),
-    "device info": ("device:Info", "Show model, Android version, screen and the app in front"),
+    "device info": _verb("device:Info", "device_info"),
     "device size": ("device:Size", "Show the size, density and rotation of the screen"),
-    "device rotate": ("device:Rotate", "Fix the rotation of the screen, or leave it to the sensor"),
-    "device wake": ("device:Wake", "Switch the screen on"),
+    "device rotate": _verb("device:Rotate", "device_rotate"),
+    "device wake": _verb("device:Wake", "device_wake"),
     "device unlock-hint": ("device:UnlockHint", "Show whether the screen is off or locked, and what to do"),
-    "device logs": ("device:DeviceLogs", "Show the last lines of the device's log"),
+    "device logs": _verb("device:DeviceLogs", "device_logs"),
     "exec": ("flat:Exec", "Run one execution payload, in the flat profile"),
+    **{verb.command: ("verb:VerbCommand", verb.summary) for verb in VERBS.values() if verb.of == "action"},
     "snapshot": ("flat:Snapshot", "Read the UI tree of the screen"),
     "screenshot": ("flat:Screenshot", "Take a screenshot"),
-    "click": ("flat:Click", "Click a node or a point on the screen (also: tap)"),
-    "read": ("flat:Read", "Read a node's text"),
-    "read-value": ("flat:ReadValue", "Read the value beside a label (also: read-kv)"),
-    "type": ("flat:Type", "Enter text into a field (also: fill)"),
-    "wait": ("flat:Wait", "Wait until a node is on screen"),
-    "wait-for-nav": ("flat:WaitForNav", "Wait for another app or node (also: wait-for-navigation)"),
-    "open": ("flat:Open", "Open an app or a URI (also: open-uri, open-url)"),
-    "close": ("flat:Close", "Stop an app (also: close-app)"),
-    "press": ("flat:Press", "Press back, home or recents (also: press-key)"),
+    "click": _verb("flat:Click", "click"),
+    "read": _verb("flat:Read", "read_text"),
+    "read-value": _verb("flat:ReadValue", "read_key_value_pair"),
+    "type": _verb("flat:Type", "enter_text"),
+    "wait": _verb("flat:Wait", "wait_for_node"),
+    "wait-for-nav": _verb("flat:WaitForNav", "wait_for_navigation"),
+    "open": ("flat:Open", "Open an app or a URI"),
+    "close": _verb("flat:Close", "close_app"),
+    "press": _verb("flat:Press", "press_key"),
     "back": ("flat:Back", "Press back"),
-    "scroll": ("flat:Scroll", "Scroll once"),
-    "scroll-until": ("flat:ScrollUntil", "Scroll until a node is on screen"),
-    "scroll-and-click": ("flat:ScrollAndClick", "Scroll to a node and click it"),
-    "sleep": ("flat:Sleep", "Pause on the device"),
-    "query": ("app_actions:Query", "List nodes of the screen with their states, as the device sees them"),
-    "swipe": ("app_actions:Swipe", "Move a finger from one point of the screen to another"),
-    "drag": ("app_actions:Drag", "Hold a finger at a point, then move it to another one"),
-    "toast": ("app_actions:Toast", "Show a short message on the screen, or remove it"),
-    "on-screen-log set": ("app_actions:SetOnScreenLog", "Show a panel with text over all apps"),
-    "on-screen-log clear": ("app_actions:ClearOnScreenLog", "Remove the panel"),
-    "notifications list": ("app_actions:ListNotifications", "List the notifications of all apps"),
-    "notifications dismiss": ("app_actions:DismissNotification", "Dismiss a notification"),
-    "notifications action": ("app_actions:InvokeNotificationAction", "Press a button of a notification"),
-    "media list": ("app_actions:ListMedia", "List the media sessions of all apps"),
-    "media status": ("app_actions:MediaStatus", "Show the state of a media session"),
-    "media observe": ("app_actions:ObserveMedia", "Record changes of media sessions for some time"),
-    "media pause": ("app_actions:MediaPause", "Pause a media session"),
-    "media play": ("app_actions:MediaPlay", "Start or resume a media session"),
-    "media seek": ("app_actions:MediaSeek", "Move a media session to a position"),
+    "scroll": _verb("flat:Scroll", "scroll"),
+    "scroll-until": _verb("flat:ScrollUntil", "scroll_until"),
+    "scroll-and-click": _verb("flat:ScrollAndClick", "scroll_and_click"),
+    "sleep": _verb("flat:Sleep", "sleep"),
+    "toast": ("verb:Toast", "Show a short message on the screen, or remove it"),
     "record start": ("recording:Start", "Start recording user actions on the device"),
     "record stop": ("recording:Stop", "Stop the recording"),
     "record pull": ("recording:Pull", "Fetch a recording from the device"),
@@ -161,12 +157,23 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "help": ("help:Help", "Show help for a command"),
 }
 """Command words → (``module:class`` under ``commands``, summary), in the order of the help text."""
+for _other in (verb for verb in VERBS.values() if verb.also):
+    _handler, _summary = COMMANDS[_other.command]
+    COMMANDS[_other.command] = _handler, f"{_summary} (also: {', '.join(_other.also)})"
+
+
+_reading: dict[str, bool] = {}
+"""First words of the catalogue's commands → whether they only read."""
+for _other in VERBS.values():
+    if COMMANDS.get(_other.command, ("",))[0] == "verb:VerbCommand":
+        _first = _other.command.partition(" ")[0]
+        _reading[_first] = _reading.get(_first, True) and _other.does == READS
 
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "Observe": ("snapshot", "screenshot", "read", "read-value", "query", "wait", "wait-for-nav", "match", "suggest", "diff", "watch"),
+    "Observe": ("snapshot", "screenshot", "read", "read-value", "wait", "wait-for-nav", "match", "suggest", "diff", "watch", *(first for first, reads in _reading.items() if reads)),
     "Act": (
-        *("open", "close", "click", "type", "press", "back", "scroll", "scroll-until", "scroll-and-click", "set", "submit", "swipe"),
-        *("drag", "sleep", "execute", "input", "record", "toast", "on-screen-log", "notifications", "media"),
+        *("open", "close", "click", "type", "press", "back", "scroll", "scroll-until", "scroll-and-click", "set", "submit"),
+        *("sleep", "execute", "input", "record", "toast", *(first for first, reads in _reading.items() if not reads)),
     ),
     "Devices": ("devices", "apps", "doctor", "device", "app", "packages", "lock", "emulator", "operator"),
     "Skills and history": ("skills", "history", "logs", "report"),
@@ -185,47 +192,30 @@ SHOWN = (
 )  # fmt: skip
 """Commands with a row in the full help, which names the others."""
 
-GROUPS: dict[str, str] = {
-    "packages": "packages list [--third-party]",
-    "observe": "observe snapshot|screenshot [options]",
-    "inspect": "inspect ui [options]",
-    "action": (
-        "action open-app|open-uri|click|read|wait|type|press-key|scroll|scroll-until|scroll-and-click [options]"
-    ),
-    "app": "app install|uninstall|clear|start|stop|current|permissions [options]",
-    "device": "device info|size|rotate|wake|unlock-hint|logs [options]",
-    "input": "input key|text|tap|long-press|swipe|drag [options]",
-    "on-screen-log": "on-screen-log set|clear [options]",
-    "notifications": "notifications list|dismiss|action [options]",
-    "media": "media list|status|observe|pause|play|seek [options]",
-    "operator": "operator setup|install|fetch|status|crash-log [options]",
-    "emulator": "emulator list|inspect|create|start|stop|delete|status|provision [options]",
-    "provision": "provision emulator [options]",
-    "lock": "lock status [--device-id <serial>]",
-    "history": "history list|show|export|audit|prune [options]",
-    "record": "record start|stop|pull|parse|draft|replay [options]",
-    "skills": (
-        "skills list|get|search|for-app|compile-artifact|run|validate|lint|new|index|ci|install|update|sync [options]"
-    ),
-    "policy": "policy show|check|schema [options]",
-    "config": "config path|show|check|schema [options]",
-    "fleet": "fleet join|devices <nats://host:port> [options]",
-    "warm": "warm start|stop|status [options]",
-}
-"""Words that require a second one → the form that USAGE errors quote."""
+
+_SECOND: dict[str, list[str]] = {}
+for _words in COMMANDS:
+    _first, _, _rest = _words.partition(" ")
+    _SECOND.setdefault(_first, []).extend([_rest] if _rest else ())
 
 
 def subcommands(group: str) -> Iterator[str]:
     """Yield the second words of a group, in table order."""
-    for words in COMMANDS:
-        first, _, rest = words.partition(" ")
-        if first == group and rest:
-            yield rest
+    yield from _SECOND.get(group, ())
 
 
 def first_words() -> list[str]:
     """Return every first word of a command once, in table order."""
-    return list(dict.fromkeys(words.partition(" ")[0] for words in COMMANDS))
+    return [*_SECOND]
+
+
+GROUPS: dict[str, str] = {
+    **{first: f"{first} {'|'.join(second)} [options]" for first, second in _SECOND.items() if first not in COMMANDS},
+    "packages": "packages list [--third-party]",
+    "lock": "lock status [--device-id <serial>]",
+    "fleet": "fleet join|devices <nats://host:port> [options]",
+}
+"""Words that require a second one → the form that USAGE errors quote."""
 
 
 def other_forms() -> list[str]:

@@ -137,13 +137,8 @@ _MEANT = {
     "app_launch": "open_app",
     "app_start": "open_app",
     "app_stop": "close_app",
-    "close": "close_app",
     "device_size": "device_info",
-    "open": "open_app",
-    "query": "query_ui",
-    "toast": "show_toast",
-    "type": "enter_text",
-    "wait": "wait_for_node",
+    **{words: name for name, verb in reversed([*VERBS.items()]) for words in (verb.command, *verb.also)},
 }
 """What the command line and other tools call a verb → its name here."""
 

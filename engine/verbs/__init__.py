@@ -20,16 +20,22 @@ READS, ACTS, MANAGES = "reads", "acts", "manages"
 """What a verb does to a device: nothing; what a user does at the screen; installing, deleting, permissions and settings."""
 
 
+def kebab(name: str) -> str:
+    """Return the name of a parameter as a flag has it."""
+    return "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in name)
+
+
 class Param:
     """A parameter: its name on all faces, its kind, and what it means; ``wire`` is its name in a payload.
 
     The kind is the type of the value: ``matcher``, ``point``, ``bool``, ``int`` with bounds ``low`` and ``high``, ``number``, ``choice`` of
     ``choices``, or a kind of text. ``default`` is what the device assumes without it, ``since`` the Operator version that first reads it
     where that is not the verb's, ``need`` whether the verb requires it. ``plan``: only plans have it. ``root`` is the description that
-    faces without one of their own for each verb show: its bounds are the widest, and ``face`` its kind there.
+    faces without one of their own for each verb show: its bounds are the widest, and ``face`` its kind there. On the command line it is
+    the flag ``flag``, or a positional argument (``word``); ``usual`` is what a command line without it means.
     """
 
-    __slots__ = ("about", "choices", "default", "face", "high", "kind", "low", "name", "need", "plan", "root", "since", "wire")  # fmt: skip
+    __slots__ = ("about", "choices", "default", "face", "flag", "high", "kind", "low", "name", "need", "plan", "root", "since", "usual", "wire", "word")  # fmt: skip
 
     def __init__(
         self,
@@ -46,11 +52,15 @@ class Param:
         plan: bool = False,
         wire: str = "",
         face: str = "",
+        flag: str = "",
+        word: bool = False,
+        usual: int | None = None,
         root: Param | None = None,
     ) -> None:
         self.name, self.kind, self.about, self.low, self.high = name, kind, about, low, high
         self.choices, self.default, self.since, self.need, self.plan = choices, default, since, need, plan
         self.wire, self.face, self.root = wire or name, face or kind, root or self
+        self.flag, self.word, self.usual = flag or kebab(name), word, usual
 
     def __call__(self, about: str = "", **changes: Any) -> Param:
         """Return the parameter as one verb has it."""
@@ -65,10 +75,11 @@ class Verb:
     command. Of an action: ``limit_ms`` is the time limit of an execution of it alone, where it is not the usual one, ``exact`` that the app refuses other
     parameters, ``background`` that it needs neither the accessibility service nor a lit screen, ``data`` what its step returns that a
     caller cannot know before, ``app_only`` what the app can and adb's shell cannot, ``listed`` whether servers have it as a verb.
-    ``needs`` are the capabilities that do not depend on the arguments (with ``input``, those of its effect are needed as well), ``command`` the words on the command line.
+    ``needs`` are the capabilities that do not depend on the arguments (with ``input``, those of its effect are needed as well), ``command`` the words on the command line,
+    ``also`` other spellings of them, ``notes`` and ``examples`` are of its help. The first sentence of ``about`` is the summary.
     """
 
-    __slots__ = ("about", "app_only", "background", "command", "data", "does", "exact", "limit_ms", "listed", "name", "needs", "of", "one_of", "params", "since")  # fmt: skip
+    __slots__ = ("about", "also", "app_only", "background", "command", "data", "does", "exact", "examples", "limit_ms", "listed", "name", "needs", "notes", "of", "one_of", "params", "since")  # fmt: skip
 
     def __init__(
         self,
@@ -87,11 +98,20 @@ class Verb:
         app_only: str = "",
         limit_ms: int = 0,
         listed: bool = True,
+        also: tuple[str, ...] = (),
+        notes: str = "",
+        examples: tuple[str, ...] = (),
     ) -> None:
         self.name, self.about, self.params, self.of, self.does, self.command = name, about, params, of, does, command
+        self.also, self.notes, self.examples = also, notes, examples
         self.one_of, self.since, self.needs, self.exact = one_of, since, needs, exact
         self.background, self.data, self.app_only = background, data, app_only
         self.limit_ms, self.listed = limit_ms, listed
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of the description."""
+        return self.about.partition(". ")[0].removesuffix(".").replace("`", "")
 
     @property
     def arguments(self) -> tuple[Param, ...]:

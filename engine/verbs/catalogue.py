@@ -34,20 +34,20 @@ CONTAINER = Param("container", "matcher", "The node to scroll or look in.")
 STRICT = Param("strict", "bool", "Fail if several nodes match.")
 NTH = Param("nth", "int", "Take this match, from 0.", 0, 1_000_000)
 WITHIN = Param("within", "matcher", "Take a match inside this node, else in its row of a list.")
-POINT = Param("point", "point", "A point in pixels, instead of a node.", wire="coordinate")
+POINT = Param("point", "point", "A point in pixels, instead of a node.", wire="coordinate", flag="at")
 TO = Param("to", "point", "End of a swipe or drag.")
-CLICK_TYPE = Param("clickType", "choice", "How to click.", choices=CLICK_TYPES, default="default")
-APP = Param("applicationId", "package", "Package name; for open_app, also the label.", face="text")
+CLICK_TYPE = Param("clickType", "choice", "Click in this way.", choices=CLICK_TYPES, default="default")
+APP = Param("applicationId", "package", "Package name; for open_app, also the label.", face="text", flag="app")
 URI = Param("uri", "uri", "The URI to open.")
 TEXT = Param("text", "text", "The text to type or to show.", face="words")
 KEY = Param("key", "choice", "back, home or recents; for input_key, any key code.", choices=KEYS, face="key")
 CHECKED = Param("checked", "bool", "The wanted state.", need=True)
 FIELDS = Param("fields", "texts", "The fields of a row: name to resource id.", need=True)
 ALL = Param("all", "bool", "Read all matching nodes.")
-VALIDATOR = Param("validator", "choice", "The format that the text must have.", choices=VALIDATORS)
+VALIDATOR = Param("validator", "choice", "Check that the text has this format.", choices=VALIDATORS)
 PATTERN = Param("validatorPattern", "pattern", "With `regex`: it must match the whole text.", since=_0_3_2)
-DIRECTION = Param("direction", "choice", "`down` reveals content below.", choices=DIRECTIONS, default="down")
-DISTANCE = Param("distanceRatio", "number", "Length of the swipe, as a share of the container.", 0.0, 1.0, default=0.7)
+DIRECTION = Param("direction", "choice", "Direction; `down` reveals content below.", choices=DIRECTIONS, default="down")
+DISTANCE = Param("distanceRatio", "number", "Swipe over this share of the container.", 0.0, 1.0, default=0.7)
 SETTLE = Param("settleDelayMs", "int", "Pause after each swipe, in milliseconds.", 0, 10_000, default=250)
 MAX_SCROLLS = Param("maxScrolls", "int", "Maximum number of swipes.", 1, 200, default=20)
 MAX_SWIPES = Param("maxSwipes", "int", "Maximum number of swipes.", 1, 50, default=10)
@@ -55,6 +55,8 @@ NO_CHANGE = Param("noPositionChangeThreshold", "int", "Number of swipes without 
 CLICK_AFTER = Param("clickAfter", "bool", "Click the node that was found.")
 DURATION = Param("durationMs", "int", "Duration of a sleep or gesture.", 0, _MAX - SPARE_MS)
 TIMEOUT = Param("timeoutMs", "int", "Maximum time to wait or scroll.", 1, _MAX)
+SCROLL_TIME = TIMEOUT("Maximum time in milliseconds; by default, the stock backend takes 3,000 a swipe.",
+                      low=0, default=10_000, wire="maxDurationMs", flag="max-duration-ms")
 APK = Param("apk", "path", "The path of an APK file on the server.", need=True)
 PERMISSION = Param("permission", "text", "The name of a permission.", need=True)
 KEEP_DATA = Param("keepData", "bool", "Keep the data of an app that is uninstalled.")
@@ -62,19 +64,19 @@ ROTATION = Param("rotation", "choice", "Degrees, or auto.", choices=ROTATIONS, n
 DISPLAY = Param("display", "int", "The id of a display in device_info; other displays than 0 take no selector.", 0, MAX_DISPLAY)
 LINES = Param("lines", "int", "Maximum number of log lines.", 1, MAX_LOG_LINES, default=LOG_LINES)
 NO_WAIT = Param("skipNavigationWait", "bool", "Do not wait until the app is in front.", default=False, since=_0_9_2)
-NAVIGATION = Param("navigationTimeoutMs", "int", "Maximum wait for the app in milliseconds; a longer one fails the step.",
+NAVIGATION = Param("navigationTimeoutMs", "int", "Wait this long for the app, in milliseconds; a longer wait fails the step.",
                    1_000, _MAX, default=15_000, since=_0_9_2)
 CLEAR = Param("clear", "bool", "Empty the field first, from Operator 0.7 on; the text is replaced in any case.", default=False)
-LIMIT = Param("limit", "int", "Maximum number of entries.", 1, 1_000)
-WAIT = Param("waitTimeoutMs", "int", "Maximum wait for the new state, in milliseconds.", 0, 30_000, default=0)
-NOTIFICATION = Param("notificationKey", "notification_key", "Its key in the list of notifications.", need=True)
-SESSION = Param("mediaSessionId", "id", "The id in the list of sessions.")
+LIMIT = Param("limit", "int", "Return at most this many entries.", 1, 1_000)
+WAIT = Param("waitTimeoutMs", "int", "Wait this long for the new state, in milliseconds.", 0, 30_000, default=0)
+NOTIFICATION = Param("notificationKey", "notification_key", "The key of the notification in their list.", need=True, flag="key", word=True)
+SESSION = Param("mediaSessionId", "id", "The media session with this id in their list.", flag="session")
 
 # -- variants of the contract
 
 _RETRY = Param("retry", "retry", plan=True)
 _APP_NAME = APP("Android package name, such as `com.android.settings`.", need=True)
-_PLAYER = APP("The app that plays.")
+_PLAYER = APP("The media session of this app.")
 
 
 def _retry(preset: str, name: str = "retry") -> Param:
@@ -94,22 +96,25 @@ _SCROLLING = (
     Param("findFirstScrollableChild", "bool", "Scroll the first scrollable node inside a container.", default=True, plan=True),
 )
 _RECORDING = Param("sessionId", "session", "Name of the recording.", plan=True)
-_START = POINT("Where the finger touches the screen, in pixels.", wire="start", need=True)
-_END = TO("Where it leaves the screen; another point.", wire="end", need=True)
-_GESTURE_MS = DURATION("Duration of the movement in milliseconds.", low=1, high=10_000, need=True)
+_START = POINT("Start at this point, in pixels.", wire="start", need=True)
+_END = TO("End at this point, in pixels; another one.", wire="end", need=True)
+_GESTURE_MS = DURATION("Move for this long, in milliseconds.", low=1, high=10_000, need=True, usual=300)
 _TO = TO(need=True)
 _SHOWN = TEXT("The message; not blank.", kind="shown", need=True)
-_SIDE = Param("anchor", "choice", "The side of the screen.", choices=SIDES, default="left")
+_SIDE = Param("anchor", "choice", "Put it on this side of the screen.", choices=SIDES, default="left")
 _DP = Param("topOffsetDp", "int", "Distance from the top, in dp.", 0, 1_000, default=8)
-_COLOR = Param("textColor", "color", "`#RRGGBB` or `#AARRGGBB`.", default="#FFFFFFFF")
+_COLOR = Param("textColor", "color", "Color of the text, `#RRGGBB` or `#AARRGGBB`.", default="#FFFFFFFF")
 _LISTING = (
     APP("Only those of this app."), LIMIT(high=100, default=25),
-    Param("maxTextChars", "int", "Texts are cut to this length.", 1, 1_024, default=256),
+    Param("maxTextChars", "int", "Cut texts to this length.", 1, 1_024, default=256),
 )
-_GONE = WAIT("Maximum wait until it is gone, in milliseconds.")
+_GONE = WAIT("Wait this long until it is gone, in milliseconds.")
 _OF_SESSION = (_PLAYER, SESSION)
 _DRAWS, _SEES = "draws on the screen", "sees the events of the screen"
 _HAS_ACCESS = "has access to notifications and media sessions"
+_ACCESS = "It needs the Operator app's notification access: `clawperator grant-device-permissions`. It works with the screen off."
+_AN_APP = ("--app com.example.player",)
+_UP = "--at 540,1800 --to 540,600"
 _NOTIFIED: dict[str, Any] = {"since": _0_11, "exact": True, "app_only": _HAS_ACCESS, "data": ("payload",)}
 _MEDIA: dict[str, Any] = {**_NOTIFIED, "background": True, "one_of": ("applicationId", "mediaSessionId")}
 _LISTED: dict[str, Any] = {**_NOTIFIED, "background": True, "does": READS, "needs": ("observe",)}
@@ -122,25 +127,25 @@ _AT: dict[str, Any] = {**_INPUT, "one_of": ("selector", "point")}
 
 _ACTIONS = (
     Verb("open_app", "Start an app by its launcher entry; from Operator 0.9.2 on it waits until the app is in front.",
-         _APP_NAME, NO_WAIT, NAVIGATION, _retry("AppLaunch"), command="open", limit_ms=15_000, needs=("navigate",)),
+         _APP_NAME, NO_WAIT, NAVIGATION, _retry("AppLaunch"), command="open", also=("open-uri", "open-url"), limit_ms=15_000, needs=("navigate",)),
     Verb("open_uri", "Open a URI with whatever app handles it.",
          URI("The URI; any scheme.", need=True), _retry("AppLaunch"), command="open", limit_ms=15_000, needs=("navigate",)),
-    Verb("close_app", "Force-stop an app. The host does it before the whole plan runs, whatever the position in the list.",
-         _APP_NAME, _IGNORED_RETRY, command="close", limit_ms=15_000, needs=("navigate",)),
-    Verb("wait_for_node", "Wait until a node satisfies the matcher.",
+    Verb("close_app", "Stop an app. The host force-stops it before the whole plan runs, whatever the position in the list.",
+         _APP_NAME, _IGNORED_RETRY, command="close", also=("close-app",), limit_ms=15_000, needs=("navigate",)),
+    Verb("wait_for_node", "Wait until a node is on screen. It is the first one that satisfies the matcher.",
          SELECTOR("The node to wait for.", need=True), _READY, TIMEOUT("Maximum wait in milliseconds.", since=_0_5), *_CHOICE,
          command="wait", does=READS, needs=("observe",)),
-    Verb("click", "Click the first node that satisfies the matcher, or a point of the screen; exactly one of the two.",
+    Verb("click", "Click a node or a point on the screen. Of several nodes, it is the first that satisfies the matcher; exactly one of the two is given.",
          SELECTOR("The node to click."), POINT("The point to click.", since=_0_5), *_CHOICE, CLICK_TYPE, _READY,
-         command="click", one_of=("selector", "point")),
-    Verb("read_text", "Read the label of the first node that satisfies the matcher.",
+         command="click", also=("tap",), one_of=("selector", "point")),
+    Verb("read_text", "Read a node's text. It is the label of the first node that satisfies the matcher.",
          SELECTOR("The node to read.", need=True), VALIDATOR, PATTERN("Java regular expression for the whole text, with `regex`."), ALL("Read every matching node.", default=False, since=_0_5),
          CONTAINER("Read only inside this node.", since=_0_5), _STRICT, _NTH, _WITHIN, _READY,
          command="read", does=READS, needs=("observe",), data=("text",)),
-    Verb("enter_text", "Replace the text of a field.",
+    Verb("enter_text", "Enter text into a field. It replaces what is there.",
          SELECTOR("The field to type into.", need=True), *_CHOICE, TEXT("The new text; not blank.", need=True),
          Param("submit", "bool", "Click the field again afterwards; this does not press Enter.", default=False, plan=True),
-         CLEAR, _READY, command="type", needs=("type_text",)),
+         CLEAR, _READY, command="type", also=("fill",), needs=("type_text",)),
     Verb("snapshot_ui", "Dump the tree of the active window.",
          Param("format", "choice", "How `data.text` shows the tree; the host renders it from the device's dump. `hierarchy_xml` (default): "
                "the dump itself. `ascii`: what is on screen as indented lines, one node each, unlabelled containers folded. `json`: the whole "
@@ -150,28 +155,27 @@ _ACTIONS = (
     Verb("take_screenshot", "Take a picture of the screen; the host does it after the whole plan has run.",
          Param("path", "path", "File to write on the host; its folder must exist. Default: a new file in the folder for temporary files.",
                plan=True), _retry("None"), command="screenshot", does=READS, needs=("observe",), listed=False, data=("path",)),
-    Verb("sleep", "Wait on the device.",
+    Verb("sleep", "Pause on the device.",
          DURATION("Duration in milliseconds; counts towards the execution's timeoutMs.", high=_MAX, need=True), _retry("None"),
          command="sleep", does=READS),
-    Verb("press_key", "Press a system key.", KEY("The key to press.", need=True), _IGNORED_RETRY, command="press", limit_ms=10_000, needs=("input",)),
+    Verb("press_key", "Press back, home or recents.", KEY("The key to press.", need=True), _IGNORED_RETRY, command="press", also=("press-key",), limit_ms=10_000, needs=("input",)),
     Verb("scroll", "Scroll once.", *_SCROLLING, _retry("None"), command="scroll", needs=("navigate",), data=("scroll_outcome",)),
     Verb("scroll_until", "Scroll until an end, a limit or a node is reached.",
-         *_SCROLLING, MAX_SCROLLS, TIMEOUT("Maximum time in milliseconds; by default, the stock backend takes 3,000 a swipe.",
-                                           low=0, default=10_000, wire="maxDurationMs"),
+         *_SCROLLING, MAX_SCROLLS, SCROLL_TIME,
          NO_CHANGE, SELECTOR("Stop when this node is visible.", since=_0_3_2), _CLICK_LATER, CLICK_TYPE(since=_0_3_2),
          command="scroll-until", needs=("navigate",), data=("termination_reason", "scrolls_executed")),
     Verb("scroll_and_click", "Scroll until a node is visible, then click it. `target` and `matcher` mean the same; give one.",
          *_SCROLLING, SELECTOR("The node to look for.", wire="target", need=True),
          SELECTOR("The node to look for; another name of `target`.", plan=True), MAX_SWIPES, CLICK_AFTER(default=True), CLICK_TYPE,
          _retry("UiScroll", "scrollRetry"), _retry("UiReadiness", "clickRetry"), command="scroll-and-click", needs=("navigate",)),
-    Verb("wait_for_navigation", "Wait until another app comes to the front, or a node appears; whichever is first.",
+    Verb("wait_for_navigation", "Wait for another app or node. Whichever comes to the front or appears first.",
          APP("The package to wait for; it must not already be in the foreground.", kind="text", wire="expectedPackage"),
          SELECTOR("The node to wait for.", wire="expectedNode"), TIMEOUT("Maximum wait in milliseconds.", high=30_000, need=True),
-         command="wait-for-nav", does=READS, since=_0_3_2, needs=("navigate",), one_of=("applicationId", "selector"),
+         command="wait-for-nav", also=("wait-for-navigation",), does=READS, since=_0_3_2, needs=("navigate",), one_of=("applicationId", "selector"),
          data=("resolved_package",)),
     Verb("read_key_value_pair", "Read the value beside a label, as on a settings page.",
          SELECTOR("The label.", wire="labelMatcher", need=True), ALL("Accepted and ignored.", default=False, plan=True), _READY,
-         command="read-value", does=READS, since=_0_3_2, needs=("observe",), data=("label", "value")),
+         command="read-value", also=("read-kv",), does=READS, since=_0_3_2, needs=("observe",), data=("label", "value")),
     Verb("start_recording", "Record what happens on the device into a file there.",
          _RECORDING("Name of the recording; default: a generated one."), command="record start", since=_0_3_2, needs=("record",),
          app_only=_SEES, listed=False),
@@ -180,51 +184,58 @@ _ACTIONS = (
     # actions of Operator 0.10 and later: the app refuses what is not theirs
     Verb("query_ui", "List the nodes of the active window, with their states, as JSON in `data.query`.",
          SELECTOR("The nodes to list; default: all."),
-         Param("visibility", "choice", "`on_screen`, or `all`: also nodes off screen.", choices=("on_screen", "all"), default="on_screen"),
-         LIMIT("Maximum number of nodes.", default=100),
-         command="query", does=READS, since=_0_10, needs=("observe",), exact=True, data=("query",)),
+         Param("visibility", "choice", "List nodes `on_screen`, or `all`.", choices=("on_screen", "all"), default="on_screen"),
+         LIMIT("List at most this many nodes.", default=100),
+         command="query", examples=("--role button", "--text-contains Wi --visibility all --limit 10"),
+         notes="Without a selector, all nodes. It requires Operator 0.10 or newer, or --backend stock. match shows why nodes match.", does=READS, since=_0_10, needs=("observe",), exact=True, data=("query",)),
     Verb("swipe", "Move a finger from one point of the screen to another. Where the app cannot, Android's `input` does it.",
-         _START, _END, _GESTURE_MS, command="swipe", since=_0_11_3, exact=True),
+         _START, _END, _GESTURE_MS, command="swipe", since=_0_11_3, exact=True, examples=(_UP, "--at 900,800 --to 100,800 --duration-ms 200"),
+         notes="The app's way requires Operator 0.11.3 or newer; the answer says which it was. scroll scrolls a container; input swipe "
+               "starts at a node as well."),
     Verb("drag", "Hold a finger at a point, then move it to another one. Where the app cannot, Android's `input` does it.",
          _START, _END,
-         Param("holdDurationMs", "int", "How long the finger rests first, in milliseconds; `input` holds as long as a long click.",
-               1, 10_000, need=True),
-         Param("moveDurationMs", "int", "Duration of the movement in milliseconds.", 1, 10_000, need=True),
-         command="drag", since=_0_12_5, exact=True),
+         Param("holdDurationMs", "int", "Hold for this long first, in milliseconds; `input` holds as long as a long click.",
+               1, 10_000, need=True, flag="hold-ms", usual=800),
+         Param("moveDurationMs", "int", "Move for this long, in milliseconds.", 1, 10_000, need=True, flag="duration-ms", usual=1_000),
+         command="drag", since=_0_12_5, exact=True, examples=(_UP, f"{_UP} --hold-ms 1000 --duration-ms 500"),
+         notes="The app's way requires Operator 0.12.5 or newer and Android 8; the answer says which it was."),
     Verb("show_toast", "Show a short message of the system on the screen.",
          _SHOWN, Param("duration", "choice", "How long it is shown.", choices=("short", "long"), default="short"), **_TOAST),
     Verb("cancel_toast", "Remove the message of `show_toast`.", **_TOAST),
     Verb("set_on_screen_log",
          "Show a panel with text over all apps; touches pass through it. It is in screenshots, not in the tree.",
-         _SHOWN("The text; line feeds and tabs are allowed.", need=False),
-         Param("template", "shown", "The text with placeholders that the app fills in.", since=_0_11_2),
-         _SIDE, Param("textAlign", "choice", "The alignment of its lines.", choices=SIDES, default="left"),
+         _SHOWN("The text; line feeds and tabs are allowed.", need=False, word=True),
+         Param("template", "shown", "Show this text, in which the app fills in placeholders.", since=_0_11_2),
+         _SIDE, Param("textAlign", "choice", "Align its lines to this side.", choices=SIDES, default="left"),
          _DP, Param("edgeOffsetDp", "int", "Distance from the side, in dp.", 0, 1_000, default=8),
          Param("widthDp", "int", "Width in dp.", 80, 600, default=280),
          Param("fontSizeSp", "int", "Size of the text in sp.", 8, 24, default=12),
-         _COLOR, Param("backgroundColor", "color", "`#RRGGBB` or `#AARRGGBB`.", default="#B3000000"),
-         Param("ttlMs", "int", "Time until it disappears, in milliseconds.", 1_000, 3_600_000, default=300_000),
-         command="on-screen-log set", one_of=("text", "template"), data=("bounds", "truncated"), **_PANEL),
-    Verb("clear_on_screen_log", "Remove the panel of `set_on_screen_log`, if there is one.", command="on-screen-log clear", **_PANEL),
-    Verb("list_notifications", "List the notifications of all apps, as JSON in `data.payload`. Needs the app's notification access.",
-         *_LISTING, command="notifications list", **_LISTED),
+         _COLOR, Param("backgroundColor", "color", "Color of the panel, `#RRGGBB` or `#AARRGGBB`.", default="#B3000000"),
+         Param("ttlMs", "int", "Remove it after this time, in milliseconds.", 1_000, 3_600_000, default=300_000),
+         command="on-screen-log set", examples=("'Order 17: paying'", "'Step 3' --anchor right --top-offset-dp 40 --ttl-ms 60000"),
+         one_of=("text", "template"), data=("bounds", "truncated"), **_PANEL),
+    Verb("clear_on_screen_log", "Remove the panel with text, if there is one.", command="on-screen-log clear", **_PANEL),
+    Verb("list_notifications", "List the notifications of all apps, as JSON in `data.payload`.",
+         *_LISTING, command="notifications list", notes=_ACCESS, examples=("", "--app com.example.chat --limit 5"), **_LISTED),
     Verb("dismiss_notification", "Dismiss a notification. The screen must be on and unlocked.",
-         NOTIFICATION, _GONE, command="notifications dismiss", needs=("click",), **_NOTIFIED),
+         NOTIFICATION, _GONE, command="notifications dismiss", examples=("'0|com.example.chat|7|null|10123'",), needs=("click",), **_NOTIFIED),
     Verb("invoke_notification_action", "Press a button of a notification. The screen must be on and unlocked.",
-         NOTIFICATION, Param("actionId", "id", "The button's id in the list of notifications.", need=True),
-         command="notifications action", needs=("click",), **_NOTIFIED),
-    Verb("list_media_sessions", "List the media sessions of all apps, as JSON in `data.payload`. Needs the app's notification access.",
-         *_LISTING, command="media list", **_LISTED),
-    Verb("get_media_status", "Read the state of one media session, as JSON in `data.payload`. Needs the app's notification access.",
-         *_OF_SESSION, command="media status", does=READS, needs=("observe",), **_MEDIA),
-    Verb("media_pause", "Pause a media session.", *_OF_SESSION, WAIT, command="media pause", needs=("click",), **_MEDIA),
-    Verb("media_play", "Start or resume a media session.", *_OF_SESSION, WAIT, command="media play", needs=("click",), **_MEDIA),
+         NOTIFICATION, Param("actionId", "id", "The id of its button in their list.", need=True, flag="action", word=True),
+         command="notifications action", examples=("'0|com.example.chat|7|null|10123' reply",), needs=("click",), **_NOTIFIED),
+    Verb("list_media_sessions", "List the media sessions of all apps, as JSON in `data.payload`.",
+         *_LISTING, command="media list", notes=_ACCESS, examples=("", *_AN_APP), **_LISTED),
+    Verb("get_media_status", "Read the state of one media session, as JSON in `data.payload`.",
+         *_OF_SESSION, command="media status", notes=_ACCESS, examples=(*_AN_APP, "--session session-1"), does=READS, needs=("observe",), **_MEDIA),
+    Verb("media_pause", "Pause a media session.", *_OF_SESSION, WAIT, command="media pause", notes=_ACCESS, examples=_AN_APP, needs=("click",), **_MEDIA),
+    Verb("media_play", "Start or resume a media session.", *_OF_SESSION, WAIT, command="media play", notes=_ACCESS, examples=_AN_APP, needs=("click",), **_MEDIA),
     Verb("media_seek", "Move a media session to a position.",
-         *_OF_SESSION, WAIT, Param("positionMs", "int", "The position in milliseconds.", 0, 2**53 - 1, need=True),
-         Param("positionToleranceMs", "int", "How far the reached position may be from it, in milliseconds.", 0, 60_000, default=1_000),
-         command="media seek", needs=("click",), **_MEDIA),
-    Verb("observe_media", "Record changes of all media sessions for some time, as JSON in `data.payload`. Needs the app's notification access.",
-         DURATION("Duration in milliseconds.", low=1, high=30_000, need=True), command="media observe", **{**_LISTED, "since": _0_11_1}),
+         *_OF_SESSION, WAIT, Param("positionMs", "int", "The position in milliseconds.", 0, 2**53 - 1, need=True, flag="ms", word=True),
+         Param("positionToleranceMs", "int", "Accept a position this far from it, in milliseconds.", 0, 60_000, default=1_000,
+               flag="tolerance-ms"),
+         command="media seek", notes=_ACCESS, examples=("60000 --app com.example.player",), needs=("click",), **_MEDIA),
+    Verb("observe_media", "Record changes of all media sessions for some time, as JSON in `data.payload`.",
+         DURATION("Observe for this long, in milliseconds.", low=1, high=30_000, need=True, usual=5_000), command="media observe", notes=_ACCESS,
+         examples=("--duration-ms 10000",), **{**_LISTED, "since": _0_11_1}),
 )
 _OTHERS = (
     Verb("set_checked", "Switch a node on or off, only if it differs, and verify.", SELECTOR(need=True), CHECKED,

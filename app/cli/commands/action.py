@@ -15,19 +15,11 @@ from clawperator.app.cli.parsing.selectors import (
     used,
 )
 from clawperator.app.cli.parsing.values import invalid, json_object, number, text_value
+from clawperator.app.cli.parsing.verb_flags import flag_of
 from clawperator.app.cli.payload_file import read_bytes
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.executions import build, opening
-from clawperator.engine.verbs.catalogue import (
-    CLICK_TYPES,
-    DIRECTIONS,
-    KEYS,
-    MAX_SCROLLS,
-    MAX_SWIPES,
-    NO_CHANGE,
-    SETTLE,
-    VALIDATORS,
-)
+from clawperator.engine.verbs import catalogue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,35 +27,15 @@ if TYPE_CHECKING:
 
     from clawperator.app.cli.parsing.flags import Declared
     from clawperator.engine.executions.composition import Composition
-    from clawperator.engine.verbs import Param
 
 
-def of_catalogue(name: str, metavar: str, about: str, param: Param) -> Flag:
-    """Return the flag of a whole number, with the bounds and the default of the catalogue of verbs."""
-    low, high = int(param.low or 0), int(param.high or 0)
-    return Flag(name, metavar, f"{about}, {low} to {high} [{param.default}]", bounds=(low, high))
-
-
-_CLICK_TYPE_FLAG = Flag(
-    "--click-type", "<type>", f"click in this way: {', '.join(CLICK_TYPES)} [default]", suggest=CLICK_TYPES
-)
-_TEXT_FLAGS = (
-    Flag(
-        "--validator",
-        "<name>",
-        f"check the text with this validator: {', '.join(VALIDATORS)} [none]",
-        suggest=VALIDATORS,
-    ),
-    Flag("--validator-pattern", "<regex>", "require a match with this pattern (with --validator regex)"),
-    switch("--all", "read every matching node, not only the first"),
-)
+_CLICK_TYPE_FLAG = flag_of(catalogue.CLICK_TYPE)
+_TEXT_FLAGS = tuple(map(flag_of, (catalogue.VALIDATOR, catalogue.PATTERN, catalogue.ALL)))
 """How `read` reads nodes, not rows."""
 POINT_FLAG = Flag("--coordinate", ("<x>", "<y>"), "click this point in pixels instead of a node", bounds=(0, 2**31 - 1))
 CLICK_FLAG = switch("--click", "click the node when found")
 SCROLL_FLAGS = (
-    Flag("--direction", "<direction>", f"scroll in this direction: {', '.join(DIRECTIONS)} [down]", suggest=DIRECTIONS),
-    Flag("--distance-ratio", "<r>", "scroll by this fraction of the container, 0 to 1 [0.7]"),
-    of_catalogue("--settle-delay-ms", "<ms>", "pause after each gesture", SETTLE),
+    *map(flag_of, (catalogue.DIRECTION, catalogue.DISTANCE, catalogue.SETTLE)),
     *LIMIT_FLAGS,
 )
 
@@ -105,15 +77,7 @@ class Action(Command):
         return value
 
 
-NAVIGATION_FLAGS = (
-    switch("--skip-navigation-wait", "do not wait until the app is in front; requires Operator 0.9.2 or newer"),
-    Flag(
-        "--navigation-timeout-ms",
-        "<ms>",
-        "wait for the app this long, 1000 to 120000 [15000]; requires Operator 0.9.2 or newer",
-        bounds=(1_000, 120_000),
-    ),
-)
+NAVIGATION_FLAGS = (flag_of(catalogue.NO_WAIT), flag_of(catalogue.NAVIGATION))
 
 
 def navigation(options: Options) -> dict[str, Any]:
@@ -151,7 +115,10 @@ class PressKey(Action):
     usage = "--key <back|home|recents> [options]"
     required = "--key <back|home|recents>"
     examples: tuple[str, ...] = ("--key back",)
-    flags: tuple[Declared, ...] = (Flag("--key", "<back|home|recents>", "press this key", suggest=KEYS), *RESULT_FLAGS)
+    flags: tuple[Declared, ...] = (
+        Flag("--key", "<back|home|recents>", "press this key", suggest=catalogue.KEYS),
+        *RESULT_FLAGS,
+    )
 
     def payload(self, options: Options) -> dict[str, Any]:
         return build.press_key(self.need(options.key))
@@ -341,14 +308,7 @@ class ScrollUntil(Action):
         *SCROLL_FLAGS,
         CLICK_FLAG,
         _CLICK_TYPE_FLAG,
-        of_catalogue("--max-scrolls", "<n>", "scroll at most n times", MAX_SCROLLS),
-        Flag(
-            "--max-duration-ms",
-            "<ms>",
-            "scroll for at most this time, 0 to 120000 [10000; without the app 3000 a scroll]",
-            bounds=(0, 120_000),
-        ),
-        of_catalogue("--no-position-change-threshold", "<n>", "stop after n gestures without movement", NO_CHANGE),
+        *map(flag_of, (catalogue.MAX_SCROLLS, catalogue.SCROLL_TIME, catalogue.NO_CHANGE)),
         *RESULT_FLAGS,
     )
 
@@ -375,7 +335,7 @@ class ScrollAndClick(Action):
         *SELECTOR_FLAGS,
         *SCROLL_FLAGS,
         _CLICK_TYPE_FLAG,
-        of_catalogue("--max-swipes", "<n>", "swipe at most n times", MAX_SWIPES),
+        flag_of(catalogue.MAX_SWIPES),
         *RESULT_FLAGS,
     )
 

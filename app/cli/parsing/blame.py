@@ -8,6 +8,8 @@ import re
 from clawperator.app.cli.parsing.selectors import FIELD_FLAGS, LABEL_FIELD_FLAGS
 from clawperator.app.cli.parsing.values import HELP_HINT
 from clawperator.engine.executions.argument_names import in_arguments
+from clawperator.engine.verbs import kebab
+from clawperator.engine.verbs.catalogue import VERBS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,24 +19,20 @@ if TYPE_CHECKING:
     from clawperator.app.cli.parsing.parser import Parser
     from clawperator.engine.errors import EngineError
 
-_ARGUMENTS = {"words": "<text>", "way": "<direction>", "name": "<key>", "button": "<action>"}
+_ARGUMENTS = {"words": "<text>", "way": "<direction>", "name": "<key>"}
 """Positional arguments that the help calls otherwise."""
 _OPTIONS = {
     "key": ("key", "name"),
-    "applicationId": ("target", "package", "app"),
+    "applicationId": ("target", "package"),
     "package": ("package", "app"),
-    "expectedPackage": ("app",),
     "uri": ("target", "uri", "app"),
-    "notificationKey": ("key",),
-    "actionId": ("button",),
     "direction": ("way", "direction"),
     "durationMs": ("ms", "duration_ms"),
     "text": ("words", "text"),
-    "point": ("at",),
     "receiverPackage": ("receiver_package",),
     "operatorPackage": ("receiver_package",),
 }
-"""Parameter → the options that may set it; any other parameter is set by the option of its name."""
+"""Parameter → the options that may set it, before that of the catalogue; any other parameter is set by the option of its name."""
 _SELECTORS = {
     "container": "container-",
     **dict.fromkeys(("matcher", "target", "expectedNode", "selector", "labelMatcher"), ""),
@@ -63,8 +61,9 @@ def blamed(
             return parser.written("in", arguments), rest
         if parameter in _SELECTORS:
             return _selector(parameter, rest, parser, given, arguments)
-        kebab = re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", parameter)
-        return ("", "") if rest else (_option(_OPTIONS.get(parameter, (kebab,)), parser, given, arguments), "")
+        flags = [param.flag for verb in VERBS.values() for param in verb.params if param.wire == parameter]
+        options = [*_OPTIONS.get(parameter, ()), *(flag.replace("-", "_") for flag in (*flags, kebab(parameter)))]
+        return ("", "") if rest else (_option(options, parser, given, arguments), "")
 
     error = as_written(error, parser, arguments)
     if "--" in error.message and not str(error.details.get("path", "")).startswith("actions."):

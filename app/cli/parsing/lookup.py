@@ -8,6 +8,7 @@ from clawperator.app.cli.command_table import COMMANDS, GROUPS, subcommands
 from clawperator.app.cli.parsing.flags import global_flags
 from clawperator.app.cli.parsing.parser import HELP, HelpWantedError, looks_like_flag, take, unrecognised
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.verbs.catalogue import VERBS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,14 +19,7 @@ _SPELLINGS = {
     "emulators": "emulator",
     "recording": "record",
     "skill": "skills",
-    "tap": "click",
-    "fill": "type",
-    "open-uri": "open",
-    "open-url": "open",
-    "read-kv": "read-value",
-    "wait-for-navigation": "wait-for-nav",
-    "press-key": "press",
-    "close-app": "close",
+    **{name: verb.command for verb in VERBS.values() for name in verb.also},
 }
 """Other first words for the same commands."""
 _CANONICAL = {"setup": "operator setup", "install": "operator setup"}

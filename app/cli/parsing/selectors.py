@@ -104,14 +104,15 @@ def limits(options: SimpleNamespace) -> dict[str, Any]:
     """Return the parameters of ``LIMIT_FLAGS`` or ``CHOICE_FLAGS``; ``None`` where nothing was given."""
     found = {"container": selector(options, container=True), "strict": options.strict or None}
     if hasattr(options, "nth"):
-        found |= {"nth": options.nth, "within": _within(getattr(options, "in"))}
+        found |= {"nth": options.nth, "within": within(options)}
     return found
 
 
-def _within(given: str | None) -> dict[str, Any] | None:
+def within(options: SimpleNamespace) -> dict[str, Any] | None:
+    """Return the matcher that ``--in`` describes; ``None`` where it was not given."""
     from clawperator.engine.contracts.references import REFERENCE
 
-    text = text_value("--in", given, "within")
+    text = text_value("--in", getattr(options, "in"), "within")
     if text is None or text.lstrip().startswith("{"):
         return json_object("--in", text, "within")
     return {"ref" if REFERENCE.fullmatch(text) else "textEquals": text}
