@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import importlib.util
+import inspect
 import json
 import os
 import re
@@ -13,13 +15,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
+from _pytest.mark.structures import ParameterSet
 
 from clawperator.app.cli.command import build_parser, load
 from clawperator.app.cli.parsing.parser import read
@@ -42,6 +45,44 @@ def patience(seconds: float) -> float:
     """
     busy = os.getloadavg()[0] / (os.cpu_count() or 1)
     return seconds * min(max(2.0, 2.0 * busy), MOST_PATIENCE)
+
+
+def table(
+    names: str | Sequence[str], rows: Iterable[Any], *, ids: Iterable[object] | Callable[[Any], object] | None = None
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Let a test try each row, as ``parametrize`` would, but as one test: each process that shares the tests collects all.
+
+    For rows that take milliseconds and need no fixture. Every row is tried; a failure names its own.
+    """
+    wanted = tuple(name.strip() for name in names.split(",")) if isinstance(names, str) else tuple(names)
+    tried = list(rows)
+    named = ids if ids is None or callable(ids) else list(ids)
+
+    def decorate(test: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(test)
+
+        @functools.wraps(test)
+        def try_all(*args: Any, **fixtures: Any) -> None:
+            failures: list[BaseException] = []
+            for number, row in enumerate(tried):
+                values = row.values if isinstance(row, ParameterSet) else row if len(wanted) > 1 else (row,)
+                try:
+                    test(*args, **dict(zip(wanted, values, strict=True)), **fixtures)
+                except pytest.skip.Exception as skipped:
+                    raise AssertionError("a row of a table cannot be skipped alone") from skipped
+                except (Exception, pytest.fail.Exception) as failure:  # noqa: BLE001 - all that fails a test
+                    name = named[number] if isinstance(named, list) else [(named or repr)(value) for value in values]
+                    failure.add_note(f"row {number} of {', '.join(wanted)}: {name}")
+                    failures.append(failure)
+            if failures:
+                raise failures[0] if len(failures) == 1 else BaseExceptionGroup("several rows", failures)
+
+        left = [parameter for name, parameter in signature.parameters.items() if name not in wanted]
+        vars(try_all)["__signature__"] = signature.replace(parameters=left)
+        assert tried, f"{test.__name__}: the table has no row"
+        return try_all
+
+    return decorate
 
 
 def examples(most: int) -> int:

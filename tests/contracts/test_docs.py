@@ -24,7 +24,7 @@ from clawperator.engine.executions.validate import validate
 from clawperator.engine.json_schema import json_schema
 from clawperator.engine.simulator.scenario import parse_scenario
 from clawperator.engine.skills.recipe.compile import compile_recipe
-from tests.support import patience
+from tests.support import patience, table
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -87,7 +87,7 @@ def test_the_example_of_a_test_passes(tmp_path: Path) -> None:
     assert "1 passed" in done.stdout, done.stdout
 
 
-@pytest.mark.parametrize(("page", "text"), every_block("json"))
+@table(("page", "text"), every_block("json"))
 def test_json_is_json_and_plans_are_valid(page: str, text: str) -> None:
     document = json.loads(text)
     if "actions" in document or isinstance(document, list):
@@ -122,7 +122,7 @@ def links(text: str) -> Iterator[tuple[str, str]]:
         yield path, anchor
 
 
-@pytest.mark.parametrize("page", [*PAGES, DOCS / "llms.txt"], ids=name_of)
+@table("page", [*PAGES, DOCS / "llms.txt"], ids=name_of)
 def test_links_lead_somewhere(page: Path) -> None:
     for path, anchor in links(page.read_text(encoding="utf-8")):
         target = page.parent / path if path else page

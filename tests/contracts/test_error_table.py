@@ -14,6 +14,7 @@ import pytest
 
 import clawperator.engine.errors
 from clawperator.engine.errors import EngineError, ErrorCode, Retry, not_readable, not_writable
+from tests.support import table
 
 SOURCE = Path(clawperator.engine.errors.__file__)
 
@@ -99,7 +100,7 @@ SETUP = """
 """
 
 
-@pytest.mark.parametrize(("status", "names"), HTTP.items())
+@table(("status", "names"), HTTP.items())
 def test_the_status_of_every_code_is_the_catalogue_s(status: int, names: str) -> None:
     assert {code.value for code in ErrorCode if code.http == status} == set(names.split())
 
@@ -183,7 +184,7 @@ def test_every_error_has_a_hint_and_details_where_there_are_any() -> None:
     assert EngineError(ErrorCode.NO_DEVICES, "none", hint="plug in").to_dict()["hint"] == "plug in"
 
 
-@pytest.mark.parametrize(
+@table(
     ("number", "code"),
     [
         (errno.EEXIST, "FILE_EXISTS"),

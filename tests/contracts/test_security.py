@@ -7,7 +7,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-import pytest
+from tests.support import table
 
 ROOT = Path(__file__).parents[2]
 TABLE = (ROOT / "SECURITY.md").read_text(encoding="utf-8").partition("## Threats and tests")[2]
@@ -35,7 +35,7 @@ def test_there_is_a_table() -> None:
     assert "](SECURITY.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("threat", THREATS)
+@table("threat", THREATS)
 def test_a_threat_is_held_by_tests_that_exist_or_by_none(threat: str) -> None:
     held_by = THREATS[threat]
     cited = _CITED.findall(held_by)

@@ -7,6 +7,7 @@ import pytest
 from clawperator.engine.adb.presence import DeviceEntry
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.facade import choose_device
+from tests.support import table
 
 GOOD, OTHER = DeviceEntry("A", "device"), DeviceEntry("B", "device")
 
@@ -16,7 +17,7 @@ def test_the_only_usable_one_or_the_one_asked_for() -> None:
     assert choose_device((GOOD, OTHER), "B") == OTHER
 
 
-@pytest.mark.parametrize(
+@table(
     ("devices", "wanted", "code", "hint"),
     [
         ((), "", ErrorCode.NO_DEVICES, ErrorCode.NO_DEVICES),

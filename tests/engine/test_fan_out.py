@@ -14,6 +14,7 @@ from clawperator.engine.adb.presence import DeviceEntry
 from clawperator.engine.config.device_profile import DeviceProfile
 from clawperator.engine.errors import EngineError, ErrorCode, interruption
 from clawperator.engine.fan_out import DeviceRow, Target, choose_devices, run_on_each
+from tests.support import table
 
 LISTED = (DeviceEntry("A", "device"), DeviceEntry("B", "device"), DeviceEntry("C", "offline"))
 KNOWN = {
@@ -40,7 +41,7 @@ def test_devices_are_chosen_once_in_the_order_given(text: str, chosen: list[str]
     assert {target.alias for target in targets} <= {"pixel", "away", ""}
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "code", "hint"),
     [
         ("tag:labb", "DEVICE_TAG_UNKNOWN", "Did you mean 'lab'?"),

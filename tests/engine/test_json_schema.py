@@ -19,6 +19,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.outcome import outcome_of
 from clawperator.engine.executions.validate import validate
 from clawperator.engine.json_schema import DIALECT, SCHEMAS, json_schema
+from tests.support import table
 
 NODE = {"resourceId": "a:id/b"}
 
@@ -47,7 +48,7 @@ def refuses(payload: object) -> bool:
     return False
 
 
-@pytest.mark.parametrize("name", SCHEMAS)
+@table("name", SCHEMAS)
 def test_every_schema_is_complete_json(name: str) -> None:
     schema = json_schema(name)
     assert schema["$schema"] == DIALECT == "https://json-schema.org/draft/2020-12/schema"
@@ -57,7 +58,7 @@ def test_every_schema_is_complete_json(name: str) -> None:
     assert references == set(schema.get("$defs", {}))
 
 
-@pytest.mark.parametrize("name", SCHEMAS)
+@table("name", SCHEMAS)
 def test_every_default_satisfies_its_own_schema(name: str) -> None:
     def defaults(value: Any) -> Iterator[dict[str, Any]]:
         if isinstance(value, dict):
@@ -73,7 +74,7 @@ def test_every_default_satisfies_its_own_schema(name: str) -> None:
         Draft202012Validator({**field, "$defs": schema.get("$defs", {})}).validate(field["default"])
 
 
-@pytest.mark.parametrize("name", ACTIONS)
+@table("name", ACTIONS)
 def test_every_param_is_described(name: str) -> None:
     schema = json_schema(name)
     params = schema["properties"]["params"]["properties"]
@@ -127,7 +128,7 @@ def test_what_is_valid_satisfies_the_schema_before_and_after(action: dict[str, A
     assert judge("action", payload["actions"][0]) == []
 
 
-@pytest.mark.parametrize("action", SOUND)
+@table("action", SOUND)
 def test_the_models_make_one_union_distinguished_by_type(action: dict[str, Any]) -> None:
     model = TypeAdapter(action_type()).validate_python({"id": "a", **action})
     assert isinstance(model, step_model(canonical(action["type"])))
@@ -176,7 +177,7 @@ UNSOUND = [
 ]
 
 
-@pytest.mark.parametrize("payload", UNSOUND)
+@table("payload", UNSOUND)
 def test_the_whole_model_refuses_too(payload: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         execution_type().model_validate(payload)

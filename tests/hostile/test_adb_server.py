@@ -16,6 +16,7 @@ from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.server import AdbServer
 from clawperator.engine.errors import EngineError, ErrorCode
 from tests.app.cli.conftest import Cli
+from tests.support import table
 
 SECONDS = 0.5
 ESCAPES = "\x1b]0;owned\x07\x1b[2J\u202e\u200b\r\x9bH"
@@ -139,7 +140,7 @@ async def test_a_server_that_falls_silent_is_left_at_the_deadline(beginning: byt
     assert set(found.values()) <= _DOCUMENTED
 
 
-@pytest.mark.parametrize("answer", ANSWERS)
+@table("answer", ANSWERS)
 def test_light_commands_fail_in_the_same_way(answer: str) -> None:
     with lying(ANSWERS[answer]) as server:
         for call in (blocking.devices, lambda **more: blocking.shell("x", ["true"], **more)):

@@ -17,6 +17,7 @@ from clawperator.engine.doctor.junit import junit_xml
 from clawperator.engine.text import invisible
 from clawperator.widgets.text import safe
 from tests.hostile.strings import HOSTILE, INVISIBLE, MARKUP, READABLE, STORM, TERMINAL, steering
+from tests.support import table
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=ascii)
@@ -30,7 +31,7 @@ def test_nothing_hidden_is_left(text: str, shown: Callable[[str], str]) -> None:
     assert "\u200d" not in shown("a\u200db")
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=ascii)
+@table("text", HOSTILE, ids=ascii)
 def test_json_on_stdout_hides_nothing_and_is_the_same_data(text: str) -> None:
     for indent in (None, 2):
         document = encode({text: text}, indent=indent)
@@ -49,7 +50,7 @@ def test_pretty_output_and_stderr(text: str, capfdbinary: pytest.CaptureFixture[
     assert err.count("\n") == 2, "no text begins a line of its own"
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=ascii)
+@table("text", HOSTILE, ids=ascii)
 def test_junit_reports(text: str) -> None:
     check = Check("host.x", "fail", text, detail=text)
     report = junit_xml([check], ["host.x"], device_id=text, package=text, at=0.0).decode()
@@ -57,7 +58,7 @@ def test_junit_reports(text: str) -> None:
     assert steering(report, spared="\n\t\r") == []
 
 
-@pytest.mark.parametrize("text", READABLE.values(), ids=READABLE.keys())
+@table("text", READABLE.values(), ids=READABLE.keys())
 def test_legitimate_labels_are_left_alone(text: str) -> None:
     assert invisible.visible(text) == text
     assert json.dumps(text, ensure_ascii=False) == encode([text]).decode()[1:-1]
@@ -66,7 +67,7 @@ def test_legitimate_labels_are_left_alone(text: str) -> None:
     assert cell_len(shown) == safe.cells(shown)
 
 
-@pytest.mark.parametrize("text", MARKUP.values())
+@table("text", MARKUP.values())
 def test_markup_is_text(text: str) -> None:
     assert text in draw("", {"x": text}).decode()
     assert safe.escape(text) == invisible.visible(text) == text

@@ -20,6 +20,7 @@ from types import CodeType, FrameType
 import pytest
 
 import clawperator.engine
+from tests.support import table
 
 from .fuzzing import Parser, again, check, hold, made, run
 from .parsers import PARSERS
@@ -70,12 +71,12 @@ def test_every_input_is_read_or_refused(name: str, request: pytest.FixtureReques
         run(name, PARSERS[name], seconds=ORDINARY_SECONDS, most=INPUTS)
 
 
-@pytest.mark.parametrize(("name", "data"), FOUND, ids=[f"{name}-{number}" for number, (name, _) in enumerate(FOUND)])
+@table(("name", "data"), FOUND, ids=[f"{name}-{number}" for number, (name, _) in enumerate(FOUND)])
 def test_what_was_found_stays_fixed(name: str, data: bytes) -> None:
     hold(PARSERS[name], data)
 
 
-@pytest.mark.parametrize("name", PARSERS)
+@table("name", PARSERS)
 def test_every_reader_accepts_a_seed(name: str) -> None:
     """A reader that refuses them all at its first check would hide what is behind it."""
     parser = PARSERS[name]

@@ -22,7 +22,7 @@ from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.commands import packages
 from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.render import render_png
-from tests.support import patience
+from tests.support import patience, table
 
 from .conftest import failure
 
@@ -98,7 +98,7 @@ async def test_a_log_that_is_switched_off_is_the_reason(
     assert "Logger buffer sizes" in error["hint"]
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "why"),
     [
         ("log.tag=\npersist.log.tag=\nmain: ring buffer is 256 KiB (64 KiB consumed)\n", ""),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from clawperator.engine.events.types import CommandProgress, EngineEvent, EnvelopeSeen
 from clawperator.widgets.models.execution_queries import acted_since
 from clawperator.widgets.models.executions import ExecutionLog
 from clawperator.widgets.models.snapshot import TreeSnapshot
 from tests.app.console.support import DEVICE, NOON, make_envelope
+from tests.support import table
 
 TREE = TreeSnapshot(serial=1, device_id=DEVICE.serial, command_id="cmd-1", step_id="look", at=NOON)
 
@@ -36,7 +35,7 @@ RUNNING = (
 )
 
 
-@pytest.mark.parametrize(
+@table(
     ("events", "words"),
     [
         ((), ""),

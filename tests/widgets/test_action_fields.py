@@ -10,6 +10,7 @@ from clawperator.engine.contracts.actions import ACTIONS
 from clawperator.engine.executions.validate import validate
 from clawperator.widgets import keys
 from clawperator.widgets.text.action_fields import ActionField, action_fields, line_of, value_of
+from tests.support import table
 
 NODE = {"resourceId": "com.a:id/title", "textEquals": 'say "hi" \\ now'}
 SAMPLES: dict[str, Any] = {
@@ -42,7 +43,7 @@ def sample(field: ActionField) -> Any:
     return {"matcher": NODE, "boolean": True, "integer": 2}.get(field.type) or field.values[0]
 
 
-@pytest.mark.parametrize("kind", ACTIONS)
+@table("kind", ACTIONS)
 def test_every_parameter_has_a_field_whose_line_reads_back(kind: str) -> None:
     fields = action_fields(kind)
     model = ACTIONS[kind].model_fields
@@ -57,7 +58,7 @@ def test_every_parameter_has_a_field_whose_line_reads_back(kind: str) -> None:
     assert required == sorted(required, reverse=True), "required ones first"
 
 
-@pytest.mark.parametrize("kind", ACTIONS)
+@table("kind", ACTIONS)
 def test_the_menu_offers_every_type_once(kind: str) -> None:
     entries = keys.MENUS["add_step"]
     assert [item.id for item in entries].count(kind) == 1

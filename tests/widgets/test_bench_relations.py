@@ -13,6 +13,7 @@ from clawperator.engine.hierarchy.tree import parse
 from clawperator.widgets.format.bench import candidate_rows, field_rows, field_states, matcher_pieces, miss_rows
 from clawperator.widgets.models.bench import Bench, rows_of, with_field, without
 from clawperator.widgets.text.matcher_text import complete, matcher_text, parse_matcher_text
+from tests.support import table
 
 ROW = """<node resource-id="x:id/row" class="android.view.View" bounds="[0,{0}][900,{1}]">
   <node text="{2}" class="android.widget.TextView" bounds="[0,{0}][400,{1}]"/>
@@ -67,7 +68,7 @@ def test_every_matcher_is_read_back(flat: dict[str, str]) -> None:
         assert name not in rows_of(without(matcher, name))
 
 
-@pytest.mark.parametrize(
+@table(
     ("line", "words"),
     [
         ("ancestor.ancestor.text=x", "unknown field ancestor.ancestor.text"),

@@ -33,7 +33,7 @@ from tests.app.console.support import (
     check,
     drained,
 )
-from tests.support import examples
+from tests.support import examples, table
 from tests.widgets.pane_app import held, lines
 
 CRITICAL = frozenset({"host.adb.server", "device.discovery", "readiness.handshake"})
@@ -54,7 +54,7 @@ def report(**more: Any) -> DoctorReport:
 # -- rows
 
 
-@pytest.mark.parametrize(
+@table(
     ("check_id", "name"),
     [
         ("readiness.settings.usb_debugging", "usb debugging"),
@@ -217,7 +217,7 @@ def test_the_log_tells_commands_stages_and_words() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@table(
     ("fix", "words"),
     [
         (a_fix(), "waiting for the previous fix"),

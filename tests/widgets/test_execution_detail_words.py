@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from clawperator.engine.errors import ErrorCode
 from clawperator.widgets.format.outcome_block import NextKey, outcome_row, outcome_slots, word_of
 from clawperator.widgets.format.roles import ROLES
@@ -16,6 +14,7 @@ from clawperator.widgets.models.execution import ExecutionState
 from clawperator.widgets.models.execution_queries import last_sign, was_sent
 from clawperator.widgets.models.run_diff import TreeCounts
 from tests.app.console.support import NOON, make_envelope
+from tests.support import table
 from tests.widgets.invented_runs import (
     CLOCK,
     FOUR,
@@ -149,7 +148,7 @@ def test_warnings_are_reported() -> None:
     assert "Warning: unknown role name" in story(execution)
 
 
-@pytest.mark.parametrize("code", [*ErrorCode])
+@table("code", [*ErrorCode])
 def test_every_code_has_a_meaning_in_a_sentence(code: ErrorCode) -> None:
     first, *more = code_sentences(code)
     assert first.text[0].upper() == first.text[0]
@@ -264,8 +263,8 @@ def test_captured_trees_have_their_steps() -> None:
     assert "step 2  second" in rows[-1]
 
 
-@pytest.mark.parametrize("state", STATES)
-@pytest.mark.parametrize("width", [24, 40, 78, 120, 200])
+@table("state", STATES)
+@table("width", [24, 40, 78, 120, 200])
 def test_whole_words_at_every_width_and_in_ascii(state: str, width: int) -> None:
     execution = STATES[state]()
     sheet = Sheet(width, CLOCK, lambda _place, _by_itself: True, ASCII)

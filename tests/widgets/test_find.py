@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from clawperator.engine.hierarchy.tree import UiNode, build, parse
 from clawperator.widgets.models.find import FILTERS, FLAGS, parse_find
 from tests.app.console.support import hostile_screen, settings_screen, view
+from tests.support import table
 
 TREE = parse(settings_screen())
 
@@ -50,7 +51,7 @@ def test_an_unknown_flag_is_named_and_ignored() -> None:
     assert found("@klick wi‑fi") == found("wi‑fi")
 
 
-@pytest.mark.parametrize("text", ["", " ", "@", "#", '"', '""'])
+@table("text", ["", " ", "@", "#", '"', '""'])
 def test_nothing_to_look_for_finds_nothing(text: str) -> None:
     assert not parse_find(text)
     assert found(text) == []
@@ -132,7 +133,7 @@ def test_terms_are_anded_in_any_order(pieces: list[str]) -> None:
     assert whole == expected
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "expected"),
     [
         ("checked:true", lambda node: node.checked),

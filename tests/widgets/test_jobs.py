@@ -25,6 +25,7 @@ from clawperator.widgets.models.status import Status
 from clawperator.widgets.text.safe import cells, escape
 from clawperator.widgets.text.times import WallClock
 from tests.app.console.fake_emulators import PIXEL, TABLET_AVD, operator_status
+from tests.support import table
 
 NOW = 1000.0
 HOSTILE = "\x1b[31m[bold red]x[/] \u202egpj\x00\n中文" + "z" * 300
@@ -171,7 +172,7 @@ def test_every_unsupported_reason_stands_beside_what_is_required() -> None:
     assert "✓ yes" in good
 
 
-@pytest.mark.parametrize(
+@table(
     ("running", "kind", "begun_stage", "state"),
     [
         ((), "", "", "stopped"),

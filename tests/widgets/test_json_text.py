@@ -6,13 +6,13 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError
 from clawperator.widgets.text.json_text import Path, editable, read, roles
+from tests.support import table
 
 KEYS = st.one_of(st.sampled_from(["a", "b", "a.b", "0", "actions", "type", ""]), st.text(max_size=8))
 VALUES = st.recursive(
@@ -110,7 +110,7 @@ def test_depth_exhausts_nothing() -> None:
     assert len(read(text).values) < 100
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "marked", "words"),
     [
         ('{"a": 1 "b": 2}', '"b"', "Expecting ',' delimiter"),

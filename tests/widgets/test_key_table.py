@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from textual.binding import Binding
 
 from clawperator.app.console.app import ConsoleApp
@@ -36,6 +35,7 @@ from clawperator.widgets.skill_list import SkillList
 from clawperator.widgets.skill_output import SkillOutput
 from clawperator.widgets.ui_tree import UiTreePane
 from tests.app.console.support import FakeEngine, make_app
+from tests.support import table
 
 ALL = [(scope, binding) for scope, rows in keys.scopes() for binding in rows]
 HOLDERS = (
@@ -67,7 +67,7 @@ def keys_of(binding: Binding) -> list[str]:
     return [single.key for single in Binding.make_bindings([binding])]
 
 
-@pytest.mark.parametrize(("scope", "binding"), ALL, ids=lambda value: getattr(value, "id", value))
+@table(("scope", "binding"), ALL, ids=lambda value: getattr(value, "id", value))
 def test_every_binding_explains_itself(scope: str, binding: Binding) -> None:
     assert binding.id
     assert binding.id.startswith(f"{scope}.")
@@ -90,13 +90,13 @@ def test_only_keys_that_every_terminal_sends() -> None:
             assert not re.match(r"alt\+|ctrl\+shift\+|.*\+enter$", key), key
 
 
-@pytest.mark.parametrize("scope", [scope for scope, _ in keys.scopes()])
+@table("scope", [scope for scope, _ in keys.scopes()])
 def test_no_key_means_two_things_in_one_scope(scope: str) -> None:
     found = [key for binding in keys.bindings(scope) for key in keys_of(binding)]
     assert sorted(set(found)) == sorted(found)
 
 
-@pytest.mark.parametrize("scope", PLACES)
+@table("scope", PLACES)
 def test_a_pane_hides_no_key_of_its_screen_or_of_the_app(scope: str) -> None:
     """A pane may refine a moving key (enter); it must not take away what works everywhere."""
     own = {key for binding in keys.bindings(scope) for key in keys_of(binding)}
@@ -116,14 +116,14 @@ def test_screen_and_app_do_not_clash() -> None:
     assert not screen & app
 
 
-@pytest.mark.parametrize("holder", HOLDERS)
+@table("holder", HOLDERS)
 def test_no_one_binds_a_key_beside_the_table(holder: type) -> None:
     known = {binding.id for _, binding in ALL}
     own = holder.__dict__.get("BINDINGS", [])
     assert {binding.id for binding in own} <= known
 
 
-@pytest.mark.parametrize(("scope", "place"), PLACES.items())
+@table(("scope", "place"), PLACES.items())
 def test_every_action_exists(scope: str, place: tuple[type, type]) -> None:
     pane, screen, app = place[0], place[1](), make_app(FakeEngine())
     for outer, holders in (
@@ -138,7 +138,7 @@ def test_every_action_exists(scope: str, place: tuple[type, type]) -> None:
             assert any(hasattr(holder, f"action_{name}") for holder in meant), f"{binding.id}: {binding.action}"
 
 
-@pytest.mark.parametrize("menu", keys.MENUS)
+@table("menu", keys.MENUS)
 def test_menus_have_one_entry_per_key(menu: str) -> None:
     items = keys.MENUS[menu]
     assert len({item.key for item in items}) == len(items)

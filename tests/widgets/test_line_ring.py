@@ -14,7 +14,7 @@ from clawperator.engine.logcat.text import TextLogParser
 from clawperator.widgets.models.line_ring import SLICE_LINES, LineRing
 from clawperator.widgets.models.stream_filter import with_command
 from tests.app.console.support import NOON, log_lines
-from tests.support import examples
+from tests.support import examples, table
 
 CAPTURES = sorted((Path(__file__).parents[1] / "data" / "logcat").glob("*.txt"))
 SERIALS = ("emulator-5554", "R5CT")
@@ -125,7 +125,7 @@ def test_parts_cover_what_was_asked_newest_first(
     ]
 
 
-@pytest.mark.parametrize("capture", CAPTURES, ids=lambda path: path.name)
+@table("capture", CAPTURES, ids=lambda path: path.name)
 def test_captured_logs_come_back_line_by_line_and_are_searched_alike(capture: Path) -> None:
     parser = TextLogParser()
     read = parser.feed(capture.read_bytes()) + parser.finish()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +19,7 @@ from clawperator.widgets.text.matcher_text import (
     matcher_text,
     parse_matcher_text,
 )
+from tests.support import table
 
 TITLE, SUMMARY = "android:id/title", "com.shop:id/summary"
 
@@ -38,7 +38,7 @@ SHOP = screen(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@table(
     ("line", "fields"),
     [
         ("", {}),
@@ -66,7 +66,7 @@ def test_what_is_read(line: str, fields: dict[str, str]) -> None:
     assert (read.problem, read.column) == ("", -1)
 
 
-@pytest.mark.parametrize(
+@table(
     ("line", "column", "problem"),
     [
         ("role:text Wi-Fi", 10, "missing field: res: role: text= text~ desc= desc~"),

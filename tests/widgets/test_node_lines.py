@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +13,7 @@ from clawperator.widgets.format.symbols import ASCII, UNICODE, Symbols
 from clawperator.widgets.models.tree_model import RowState
 from clawperator.widgets.models.tree_rows import VisibleRow
 from tests.app.console.support import hostile_screen, settings_screen, view
+from tests.support import table
 
 SETTINGS = parse(settings_screen())
 HOSTILE = parse(hostile_screen())
@@ -61,7 +61,7 @@ def drawn(node: RenderNode, **state: object) -> Row:
     return tree_row(row, RowState(**state), 60)  # type: ignore[arg-type]  # a table of states
 
 
-@pytest.mark.parametrize(
+@table(
     ("state", "gutter"),
     [
         ({}, "  "),
@@ -77,7 +77,7 @@ def test_the_gutter_is_two_cells_wide_and_loses_no_sign(state: dict[str, object]
     assert drawn(view("Button", "[0,0][9,9]"), **state).left.plain[:2] == gutter
 
 
-@pytest.mark.parametrize(
+@table(
     ("attribute", "values", "marked", "note"),
     [
         ("text", {"text": "new"}, ['"new"'], ""),

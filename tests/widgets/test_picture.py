@@ -30,6 +30,7 @@ from clawperator.widgets.picture import ScreenPane
 from clawperator.widgets.picture_view import Drawing, Graphics, Picture, seen_size
 from clawperator.widgets.text.times import WallClock
 from tests.app.console.support import DEVICE, NOON, settings_screen, view
+from tests.support import table
 
 RED, GREEN, BLUE, WHITE = (255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 255)
 TREE = parse(settings_screen())
@@ -89,7 +90,7 @@ def test_any_outline_can_be_drawn(box: tuple[int, int, int, int], thickness: int
 # -- which pixel of the tree a pixel of the picture is
 
 
-@pytest.mark.parametrize(
+@table(
     ("screen", "size", "seen"),
     [
         ((1080, 2340), (1080, 2340), (1080, 2340)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-import pytest
+from tests.support import table
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted((ROOT / "widgets").rglob("*.py"))
@@ -41,14 +41,14 @@ def test_there_are_widgets_to_look_at() -> None:
     assert len(FILES) > 20
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
+@table("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
 def test_widgets_import_values_only(file: Path) -> None:
     for name in imports(ast.parse(file.read_text(encoding="utf-8"))):
         assert name in VALUES or not any(name == room or name.startswith(f"{room}.") for room in FORBIDDEN), name
         assert not name.startswith("clawperator.engine.adb") or name in ADB_VALUES, name
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
+@table("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
 def test_widgets_do_no_input_or_output(file: Path) -> None:
     tree = ast.parse(file.read_text(encoding="utf-8"))
     names = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
@@ -58,15 +58,13 @@ def test_widgets_do_no_input_or_output(file: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "file", [file for file in FILES if file.parent.name in ("format", "models")], ids=lambda file: file.name
-)
+@table("file", [file for file in FILES if file.parent.name in ("format", "models")], ids=lambda file: file.name)
 def test_formatters_and_models_are_pure(file: Path) -> None:
     for name in imports(ast.parse(file.read_text(encoding="utf-8"))):
         assert not name.startswith("textual"), name
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
+@table("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
 def test_nothing_is_read_as_markup(file: Path) -> None:
     source = file.read_text(encoding="utf-8")
     assert "from_markup" not in source

@@ -21,6 +21,7 @@ from clawperator.widgets.models.run_diff import (
     value_changes,
 )
 from tests.app.console.support import ROWS, settings_screen
+from tests.support import table
 from tests.widgets.invented_runs import PAYLOAD, STATES, fifty, late, plan_failed, success
 
 HIERARCHIES = sorted((Path(__file__).parents[1] / "data" / "hierarchies").glob("*.xml"))
@@ -112,7 +113,7 @@ def test_depth_is_no_problem() -> None:
 # -- steps, phases
 
 
-@pytest.mark.parametrize("state", STATES)
+@table("state", STATES)
 def test_a_run_is_like_itself(state: str) -> None:
     run = STATES[state]()
     pairs = step_pairs(run, run)
@@ -176,7 +177,7 @@ def test_phases_stand_in_their_order() -> None:
 # -- trees
 
 
-@pytest.mark.parametrize("file", HIERARCHIES, ids=lambda file: file.stem)
+@table("file", HIERARCHIES, ids=lambda file: file.stem)
 def test_a_real_tree_is_like_itself(file: Path) -> None:
     tree = parse(file.read_bytes())
     assert tree_counts(tree, parse(file.read_bytes())) == TreeCounts()

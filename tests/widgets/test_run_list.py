@@ -19,6 +19,7 @@ from clawperator.widgets.text.safe import cells
 from clawperator.widgets.text.times import WallClock
 from tests.app.console.support import drained
 from tests.past_runs import NOON, a_history, a_summary
+from tests.support import table
 from tests.widgets.pane_app import held, lines
 
 CLOCK = WallClock(lambda: NOON, UTC)
@@ -80,7 +81,7 @@ async def test_at_120_columns_a_row_has_time_with_seconds_source_step_action_res
         ]
 
 
-@pytest.mark.parametrize(
+@table(
     ("status", "failed_steps", "state", "role"),
     [
         ("success", 0, Status.OK, ""),
@@ -97,8 +98,8 @@ def test_every_end_of_a_run_has_its_state(status: Any, failed_steps: int, state:
     assert attention(run) == role
 
 
-@pytest.mark.parametrize("width", [46, 56, 60, 66, 78, 118])
-@pytest.mark.parametrize("symbols", [UNICODE, ASCII])
+@table("width", [46, 56, 60, 66, 78, 118])
+@table("symbols", [UNICODE, ASCII])
 def test_hostile_fields_stay_in_their_row(width: int, symbols: Symbols) -> None:
     run = a_summary(1, status="failed", command_id=HOSTILE * 9, source=HOSTILE * 9, code=HOSTILE * 9, task_id=HOSTILE)
     row = run_row(facts_of(run._replace(action=HOSTILE * 9), CLOCK), Line(), width, symbols)

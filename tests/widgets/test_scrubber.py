@@ -31,6 +31,7 @@ from clawperator.widgets.text.safe import cells
 from clawperator.widgets.text.times import WallClock
 from tests.app.console.support import drained
 from tests.past_runs import NOON, a_run, a_summary, failed
+from tests.support import table
 from tests.widgets.pane_app import Holder, lines
 
 CLOCK = WallClock(lambda: NOON + 60, UTC)
@@ -88,8 +89,8 @@ def test_a_step_of_no_time_has_a_cell_all_the_same() -> None:
     assert "▇" in bar_line(run, moments(run), 0, 60).plain
 
 
-@pytest.mark.parametrize("room", [0, 1, 2, 10, 200])
-@pytest.mark.parametrize("symbols", [UNICODE, ASCII])
+@table("room", [0, 1, 2, 10, 200])
+@table("symbols", [UNICODE, ASCII])
 def test_bar_and_signs_fit_any_room(room: int, symbols: Symbols) -> None:
     for current in range(len(MOMENTS)):
         assert bar_line(RUN, MOMENTS, current, room, symbols).cells == room
@@ -118,7 +119,7 @@ def test_a_run_of_no_time_is_gone_through_all_the_same() -> None:
 # -- words
 
 
-@pytest.mark.parametrize(
+@table(
     ("index", "words"),
     [
         (0, "run started"),

@@ -7,6 +7,7 @@ from clawperator.widgets.models.execution import ExecutionState, Mark
 from clawperator.widgets.models.executions import ExecutionLog
 from clawperator.widgets.models.stream_filter import ages, culprit, entry_test, keeps, with_command
 from tests.app.console.support import DEVICE, log_lines, mixed_stream
+from tests.support import table
 
 AT = 1000.0
 NOW = AT + 60
@@ -23,7 +24,7 @@ def kept(text: str) -> list[str]:
     return [item.command_id for item in log().items if isinstance(item, ExecutionState) and keeps(where, item, NOW)]
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "commands"),
     [
         ("status:failed", ["cmd-122"]),

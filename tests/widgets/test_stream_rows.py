@@ -21,6 +21,7 @@ from clawperator.widgets.format.symbols import ASCII, UNICODE
 from clawperator.widgets.models.execution import ExecutionState, Mark, StepState
 from clawperator.widgets.models.status import Status
 from tests.app.console.support import NOON, MovableClock
+from tests.support import table
 
 CLOCK = MovableClock(NOON + 60).clock
 
@@ -70,7 +71,7 @@ def test_columns_by_width() -> None:
     assert "direct" in large
 
 
-@pytest.mark.parametrize("width", [20, 40, 78, 100, 116, 160, 240])
+@table("width", [20, 40, 78, 100, 116, 160, 240])
 def test_text_from_outside_never_makes_a_row_wide(width: int) -> None:
     item = execution(message="m" * 400, duplicates=3, late=True)
     item.command_id = "c" * 200

@@ -12,6 +12,7 @@ from textual.theme import BUILTIN_THEMES, Theme
 from clawperator.themes.claw import CONTRAST, CVD_DARK, CVD_LIGHT, MONO, SEMANTIC, THEMES, defaults
 from clawperator.widgets.format.roles import CURSOR, CURSOR_BLURRED, ROLES, RoleStyle
 from clawperator.widgets.line_widget import style_of
+from tests.support import table
 
 TCSS = Path(__file__).parents[2] / "themes" / "console.tcss"
 COLOURED = [theme for theme in THEMES if not theme.ansi]
@@ -59,7 +60,7 @@ def seen_by(kind: str, colour: Color) -> tuple[float, float, float]:
     return lab((red, green, blue))
 
 
-@pytest.mark.parametrize("theme", THEMES, ids=lambda theme: theme.name)
+@table("theme", THEMES, ids=lambda theme: theme.name)
 def test_every_theme_gives_every_semantic_variable(theme: Theme) -> None:
     assert set(SEMANTIC) <= set(theme.variables)
 
@@ -88,7 +89,7 @@ def resolved(theme: Theme) -> dict[str, str]:
 PAINTED = [theme for theme in (*THEMES, *BUILTIN_THEMES.values()) if not theme.ansi]
 
 
-@pytest.mark.parametrize("theme", PAINTED, ids=lambda theme: theme.name)
+@table("theme", PAINTED, ids=lambda theme: theme.name)
 def test_the_cursor_row_is_visible_without_colour_vision(theme: Theme) -> None:
     variables = resolved(theme)
     cursor, text = (Color.parse(variables[f"cursor-{name}"]) for name in ("background", "foreground"))
@@ -103,9 +104,7 @@ def test_the_cursor_row_of_the_themes_for_contrast_is_reverse_video() -> None:
     assert MONO.variables["cursor-style"] == "reverse"
 
 
-@pytest.mark.parametrize(
-    "theme", [theme for theme in BUILTIN_THEMES.values() if not theme.ansi], ids=lambda theme: theme.name
-)
+@table("theme", [theme for theme in BUILTIN_THEMES.values() if not theme.ansi], ids=lambda theme: theme.name)
 def test_textuals_own_themes_get_readable_text(theme: Theme) -> None:
     variables = resolved(theme)
     grounds = [Color.parse(variables[name]) for name in (*GROUNDS, "bar-background", "cursor-blurred-background")]
@@ -114,8 +113,8 @@ def test_textuals_own_themes_get_readable_text(theme: Theme) -> None:
         assert least >= (3 if name in ("guide", "frame") else 4.5), f"{name} {variables[name]}: {least:.1f}"
 
 
-@pytest.mark.parametrize("theme", [CVD_DARK, CVD_LIGHT], ids=lambda theme: theme.name)
-@pytest.mark.parametrize("kind", CVD)
+@table("theme", [CVD_DARK, CVD_LIGHT], ids=lambda theme: theme.name)
+@table("kind", CVD)
 def test_states_differ_for_every_kind_of_eye(theme: Theme, kind: str) -> None:
     states = {name: Color.parse(theme.variables[name]) for name in ("state-ok", "state-warn", "state-fail", "match")}
     for (one, first), (other, second) in itertools.combinations(states.items(), 2):
@@ -129,7 +128,7 @@ def test_mono_sends_no_colour() -> None:
     assert values == {"ansi_default"}
 
 
-@pytest.mark.parametrize("theme", BUILTIN_THEMES.values(), ids=lambda theme: theme.name)
+@table("theme", BUILTIN_THEMES.values(), ids=lambda theme: theme.name)
 def test_textuals_own_themes_get_the_semantic_variables_too(theme: Theme) -> None:
     assert set(SEMANTIC) <= set(defaults(theme))
 
@@ -142,8 +141,8 @@ def test_the_stylesheet_names_no_colour() -> None:
         assert not re.search(r"#[0-9a-fA-F]{3,8}|rgb|hsl|ansi_", value), value
 
 
-@pytest.mark.parametrize("theme", [*THEMES, *BUILTIN_THEMES.values()], ids=lambda theme: theme.name)
-@pytest.mark.parametrize("look", [*ROLES.values(), CURSOR, CURSOR_BLURRED], ids=str)
+@table("theme", [*THEMES, *BUILTIN_THEMES.values()], ids=lambda theme: theme.name)
+@table("look", [*ROLES.values(), CURSOR, CURSOR_BLURRED], ids=str)
 def test_every_role_has_a_style_in_every_theme(theme: Theme, look: RoleStyle) -> None:
     style = style_of(look, resolved(theme))
     assert (style.color is not None) == bool(look.colour)

@@ -14,6 +14,7 @@ from clawperator.engine.logcat.stages import brief, fields_in_words
 from clawperator.widgets.models.execution import ExecutionState, StepState
 from clawperator.widgets.models.failed_matcher import unfound, unfound_step
 from clawperator.widgets.models.status import Status
+from tests.support import table
 from tests.widgets.invented_runs import NOT_FOUND, plan_failed, success
 
 
@@ -23,7 +24,7 @@ def failed(code: str, params: Any, *, message: str = "") -> ExecutionState:
     return ExecutionState("c", "phone", 1, 0.0, payload=payload, steps=steps, message=message)
 
 
-@pytest.mark.parametrize(
+@table(
     ("code", "params", "fields"),
     [
         ("NODE_NOT_FOUND", {"matcher": {"role": "button", "textEquals": "OK"}}, {"role": "button", "textEquals": "OK"}),

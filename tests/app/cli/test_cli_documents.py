@@ -15,6 +15,7 @@ import clawperator.app.cli.main
 from clawperator.app.cli.main import main
 from clawperator.engine.contracts.aliases import ALIAS_TABLE_VERSION
 from clawperator.engine.json_schema import SCHEMAS
+from tests.support import table
 
 if TYPE_CHECKING:
     from tests.app.cli.conftest import Cli
@@ -89,7 +90,7 @@ def test_schemas(cli: Cli, name: str) -> None:
 class TestWhoWritesWhere:
     """stdout is the answer, stderr is the story; each belongs to one module."""
 
-    @pytest.mark.parametrize("path", sorted(SOURCES.rglob("*.py")), ids=lambda path: path.name)
+    @table("path", sorted(SOURCES.rglob("*.py")), ids=lambda path: path.name)
     def test_streams_have_one_owner_each(self, path: Path) -> None:
         owner = {"output.py": "stdout", "diagnostics.py": "stderr"}.get(path.name)
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -24,6 +24,7 @@ from clawperator.engine.executions.build import time_around
 from clawperator.engine.executions.composition import Composition
 from clawperator.engine.executions.opening import open_target
 from clawperator.engine.executions.validate import validate
+from tests.support import table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -130,9 +131,7 @@ PLANS: list[tuple[str, str, dict[str, Any], int]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("line", "kind", "params", "timeout_ms"), PLANS, ids=lambda value: value if isinstance(value, str) else ""
-)
+@table(("line", "kind", "params", "timeout_ms"), PLANS, ids=lambda value: value if isinstance(value, str) else "")
 def test_what_a_line_builds(line: str, kind: str, params: dict[str, Any], timeout_ms: int) -> None:
     assert action(line) == (kind, params, timeout_ms)
 
@@ -381,7 +380,7 @@ def test_checks_touch_no_device(cli: Cli, line: str) -> None:
     assert (planned_.exit_code, planned_.document["plan"]["actionCount"]) == (0, 1)
 
 
-@pytest.mark.parametrize("words", FLAT)
+@table("words", FLAT)
 def test_every_flat_command_answers_flat(words: str) -> None:
     command = load(words)
     example = shlex.split(command.examples[0].partition(" <")[0])
@@ -445,7 +444,7 @@ def test_an_execution_outlasts_what_it_waits_for(wait_ms: int) -> None:
     assert around >= wait_ms
 
 
-@pytest.mark.parametrize(
+@table(
     ("target", "kind"),
     [
         ("com.example.app", "open_app"),

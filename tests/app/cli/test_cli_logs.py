@@ -18,7 +18,7 @@ from clawperator.app.cli import log_tail
 from clawperator.app.cli.log_tail import Tail
 from clawperator.app.cli.pretty import draw
 from clawperator.engine.diagnostics.log_file import LogFile, today_path
-from tests.support import patience, running
+from tests.support import patience, running, table
 
 if TYPE_CHECKING:
     from tests.app.cli.conftest import Cli
@@ -104,7 +104,7 @@ ROWS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("event", "row"), ROWS, ids=[row for _, row in ROWS])
+@table(("event", "row"), ROWS, ids=[row for _, row in ROWS])
 def test_a_row_of_watch_says_what_happened(event: dict[str, Any], row: str) -> None:
     assert row in draw("logs.event", COMMAND | event).decode()
 

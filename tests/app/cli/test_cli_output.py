@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from clawperator.app.cli import dispatch
 from clawperator.app.cli.output import encode, stated_format, visible
 from clawperator.app.cli.pretty import draw
+from tests.support import table
 
 if TYPE_CHECKING:
     from tests.app.cli.conftest import Cli
@@ -141,7 +142,7 @@ def test_every_view_of_the_commands_is_a_drawing_and_every_drawing_is_a_view() -
     assert named == drawings - parts
 
 
-@pytest.mark.parametrize(
+@table(
     ("line", "expected"),
     [
         ("devices", "json"),

@@ -17,6 +17,7 @@ from clawperator.app.cli.parsing.suggest import closest_command, closest_flag, e
 from clawperator.engine.errors import EngineError
 from clawperator.engine.text.guide import CLI_GUIDE
 from clawperator.engine.version import OPERATOR_RELEASES, __version__
+from tests.support import table
 
 if TYPE_CHECKING:
     from types import SimpleNamespace
@@ -177,7 +178,7 @@ class TestWords:
 
 
 class TestSuggestions:
-    @pytest.mark.parametrize(
+    @table(
         ("left", "right", "distance"),
         [("", "", 0), ("abc", "", 3), ("abc", "abd", 1), ("abc", "acb", 1), ("kitten", "sitting", 3), ("ca", "abc", 3)],
     )

@@ -20,6 +20,7 @@ from clawperator.app.client.http_client import Client, read_token, read_url
 from clawperator.app.client.stream import Down, Missed, Up, listen
 from clawperator.engine.errors import EngineError, ErrorCode
 from tests.app.client.raw_server import HELLO, RawServer, event, http, open_sse, raw_server, sse
+from tests.support import table
 
 DEVICES = '{"ok":true,"devices":[{"serial":"emulator-5554","state":"device","later":[1]}]}'
 
@@ -59,7 +60,7 @@ async def test_an_address_may_be_short(text: str, host: str) -> None:
     await client.close()
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "",

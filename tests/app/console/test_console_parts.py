@@ -23,6 +23,7 @@ from clawperator.widgets.header import Chip
 from clawperator.widgets.models.doctor_report import DoctorReport
 from clawperator.widgets.models.snapshot import TreeSnapshot
 from tests.app.console.support import CHECKS_FAILED, DEVICE, NOON, PHONE, SECOND, MovableClock, log_lines
+from tests.support import table
 
 
 def session(**more: Any) -> Session:
@@ -188,7 +189,7 @@ def test_a_trees_source_age_and_completeness_are_reported() -> None:
 # -- terminal
 
 
-@pytest.mark.parametrize(
+@table(
     ("env", "theme"),
     [
         ({}, "claw-dark"),
@@ -207,7 +208,7 @@ def test_the_theme_that_fits_a_terminal(env: dict[str, str], theme: str) -> None
     assert terminal.choose_look(env, theme=None, ascii_only=None, encoding="utf-8").theme == theme
 
 
-@pytest.mark.parametrize(
+@table(
     ("env", "colours"),
     [
         ({"TERM": "xterm", "XTERM_VERSION": "XTerm(379)"}, "truecolor"),

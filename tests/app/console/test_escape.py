@@ -14,6 +14,7 @@ from textual._xterm_parser import XTermParser
 from textual.message import Message
 
 from clawperator.app.console.textual_internals import EscapeParser
+from tests.support import table
 
 MOUSE = ("\x1b[<0;10;5M", "\x1b[<0;10;5m", "\x1b[<35;120;40M", "\x1b[<64;1;1M", "\x1b[<0;-1;5M", "\x1b[M !!")
 KITTY = ("\x1b[27u", "\x1b[13u", "\x1b[97;;97u", "\x1b[97;5u", "\x1b[13;3u", "\x1b[57441;2u", "\x1b[1;5D", "\x1b[3;2~")
@@ -51,7 +52,7 @@ def cuts(text: str, places: Iterable[int]) -> list[str]:
     return [text[start:end] for start, end in pairwise(edges)]
 
 
-@pytest.mark.parametrize("sequence", [*KEYS, *MOUSE, *KITTY, *REPORTS, *PASTES])
+@table("sequence", [*KEYS, *MOUSE, *KITTY, *REPORTS, *PASTES])
 def test_a_whole_sequence_means_what_textual_takes_it_for(sequence: str) -> None:
     assert shown(read([sequence], gap=True)) == shown(list(XTermParser().feed(sequence)))
 

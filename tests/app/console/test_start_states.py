@@ -53,6 +53,7 @@ from tests.app.console.support import (
     settings_screen,
     until,
 )
+from tests.support import table
 
 NO_OPERATOR = (
     *(found for found in CHECKS_OK if not found["id"].startswith("readiness.")),
@@ -107,7 +108,7 @@ def state_of(found: Session) -> StartState:
     return state
 
 
-@pytest.mark.parametrize(
+@table(
     ("found", "reason", "keys"),
     [
         (session(), "No device connected", ["7"]),

@@ -20,6 +20,7 @@ from clawperator.app.console.textual_internals import ReportingApp, _ChangedCell
 from tests.app.console.support import CHECKS_OK, NOON, FakeEngine, drained, hostile_screen, mixed_stream, until
 from tests.app.console.test_console_journeys import console
 from tests.benchmarks.pty_probe import Screen
+from tests.support import table
 
 COLUMNS, ROWS = 30, 4
 STYLES = [
@@ -79,7 +80,7 @@ def row(chance: random.Random) -> list[Segment]:
     return list(Strip(segments).adjust_cell_length(COLUMNS, chance.choice(STYLES)))
 
 
-@pytest.mark.parametrize("seed", range(20))
+@table("seed", range(20))
 def test_the_terminal_shows_the_frame(seed: int) -> None:
     chance = random.Random(seed)
     diff, shown = TerminalDiff(), Terminal()

@@ -31,6 +31,7 @@ import clawperator.app.console
 from clawperator.app.console import textual_internals
 from clawperator.app.console.textual_internals import INTERNALS, CachedStylesheet, FilteringScreen, bind_key
 from tests.app.console.support import FakeEngine, make_app
+from tests.support import table
 
 ON_OBJECTS: dict[str, Callable[[], object]] = {
     "_parse_cache": partial(Stylesheet, variables={}),
@@ -43,7 +44,7 @@ ON_OBJECTS: dict[str, Callable[[], object]] = {
 """Attributes that a constructor sets, and the constructor."""
 
 
-@pytest.mark.parametrize(("owner", "name"), [(owner, name) for owner, name, _ in INTERNALS])
+@table(("owner", "name"), [(owner, name) for owner, name, _ in INTERNALS])
 def test_textual_still_has_it(owner: type, name: str) -> None:
     if name in ON_OBJECTS:
         assert hasattr(ON_OBJECTS[name](), name), f"{owner.__name__} has no {name}"

@@ -40,6 +40,7 @@ from clawperator.engine.executions.composition import Composition
 from clawperator.engine.executions.outcome import outcome_of
 from clawperator.engine.executions.validate import validate
 from clawperator.engine.json_schema import json_schema
+from tests.support import table
 
 NODE = {"textEquals": "x"}
 GIVEN: dict[str, Any] = {
@@ -348,7 +349,7 @@ def test_a_plan_of_texts() -> None:
     ] == {"durationMs": 10}
 
 
-@pytest.mark.parametrize("verb", [name for name in VERBS if name not in (*ACTIONS, *ALIASES)])
+@table("verb", [name for name in VERBS if name not in (*ACTIONS, *ALIASES)])
 def test_a_verb_in_a_plan_names_the_tool_that_has_it(verb: str) -> None:
     plan = {
         "actions": [
@@ -407,7 +408,7 @@ def test_the_arguments_of_verbs_are_those_of_the_tool() -> None:
     assert sorted((*chain(*TYPES.values()), *PLAN_VERBS, *waits)) == sorted(VERBS)
 
 
-@pytest.mark.parametrize("name", VERBS)
+@table("name", VERBS)
 def test_every_verb_becomes_what_may_be_sent(name: str) -> None:
     verb = VERBS[name]
     for one in verb.one_of or ("",):

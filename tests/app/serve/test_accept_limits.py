@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import pytest
 
 from clawperator.app.serve.accept_limits import Acceptor, ConnectionTable, address_key
+from tests.support import table
 
 
 @dataclass(eq=False)
@@ -50,7 +51,7 @@ def test_who_makes_room() -> None:
     assert not other.aborted
 
 
-@pytest.mark.parametrize(
+@table(
     ("one", "other", "same"),
     [
         ("127.0.0.1", "127.9.9.9", True),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from clawperator.app.serve.tokens import Tokens, open_tokens
 from clawperator.engine.contracts.caller import Caller
 from clawperator.engine.errors import EngineError, ErrorCode
+from tests.support import table
 
 TOKEN = "0123456789abcdef"
 
@@ -44,9 +45,7 @@ def test_names_and_profiles(tmp_path: Path) -> None:
     assert tokens.profiles() == {"watching"}
 
 
-@pytest.mark.parametrize(
-    "header", ["", TOKEN, f"Basic {TOKEN}", "Bearer", "Bearer ", f"Bearer {TOKEN}x", f"Bearer{TOKEN}", "Bearer é"]
-)
+@table("header", ["", TOKEN, f"Basic {TOKEN}", "Bearer", "Bearer ", f"Bearer {TOKEN}x", f"Bearer{TOKEN}", "Bearer é"])
 def test_no_one(header: str) -> None:
     assert Tokens({TOKEN: Caller("a")}).caller(header) is None
 

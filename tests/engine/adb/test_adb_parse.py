@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from clawperator.engine.adb import parse
 from clawperator.engine.adb.parse import InstallResult, Size
 from clawperator.engine.adb.presence import DeviceEntry, DeviceState, parse_devices
+from tests.support import table
 
 DATA = Path(__file__).parents[2] / "data" / "device"
 PARSERS: list[Callable[[str], object]] = [
@@ -55,7 +56,7 @@ def test_daemon_lines_among_the_rows_are_no_devices() -> None:
     assert states("adb-devices-and-props-session.txt") == [("emulator-5554", "device")]
 
 
-@pytest.mark.parametrize(
+@table(
     "line",
     [
         "* daemon not running; starting now at tcp:5037 *",
@@ -277,7 +278,7 @@ LIMITED = parse.INPUT_BLOCKED_HINT
 FIELD = Path(__file__).parents[2] / "data" / "field"
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "words"),
     [
         ((FIELD / "16-xiaomi-grants" / "pm-grant-stderr.txt").read_text(), LIMITED),

@@ -17,6 +17,7 @@ from clawperator.engine.adb.failures import TransportError, refusal
 from clawperator.engine.adb.protocol import STDERR, STDOUT, Address, ShellDecoder, server_address, shell_packet
 from clawperator.engine.adb.sync import FileStat
 from clawperator.engine.errors import EngineError, ErrorCode
+from tests.support import table
 
 T = TypeVar("T")
 
@@ -42,7 +43,7 @@ def drive(talk: Generator[bytes | int, bytes, T], answer: bytes) -> tuple[T, byt
 # -- address -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@table(
     ("env", "address"),
     [
         ({}, Address("127.0.0.1", 5037)),
@@ -61,9 +62,7 @@ def test_the_address_is_the_one_that_adb_itself_would_use(env: dict[str, str], a
     assert server_address(env) == address
 
 
-@pytest.mark.parametrize(
-    "spec", ["tcp:", "tcp:host:", "tcp:0", "tcp:65536", "tcp:٣", "vsock:1:2", "local:", "x", "tcp:-1"]
-)
+@table("spec", ["tcp:", "tcp:host:", "tcp:0", "tcp:65536", "tcp:٣", "vsock:1:2", "local:", "x", "tcp:-1"])
 def test_a_value_that_names_no_address_is_refused_with_the_variable(spec: str) -> None:
     with pytest.raises(EngineError, match="ADB_SERVER_SOCKET") as caught:
         server_address({"ADB_SERVER_SOCKET": spec})
@@ -111,7 +110,7 @@ def test_selecting_a_device_returns_its_transport_id() -> None:
     assert (number, sent) == (7, b"0015host:tport:serial:abc")
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "code"),
     [
         ("device 'abc' not found", ErrorCode.DEVICE_NOT_FOUND),
@@ -144,7 +143,7 @@ def test_a_refusal_without_a_device_blames_the_server() -> None:
     assert refusal("unknown host service").code is ErrorCode.ADB_SERVER_FAILED
 
 
-@pytest.mark.parametrize("answer", [b"HTTP", b"\0\0\0\0", b"OKAYzzzz", b"FAIL  -1", b"OKAY1_00", b"OKAY+001"])
+@table("answer", [b"HTTP", b"\0\0\0\0", b"OKAYzzzz", b"FAIL  -1", b"OKAY1_00", b"OKAY+001"])
 def test_an_answer_from_something_else_than_adb_is_an_error(answer: bytes) -> None:
     with pytest.raises(EngineError) as caught:
         drive(protocol.query("host:version"), answer)

@@ -26,6 +26,7 @@ from clawperator.engine.adb.presence import parse_devices
 from clawperator.engine.adb.reachability import connect_outcome, connect_refusal
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.simulator.adb_network import _QR
+from tests.support import table
 
 DATA = Path(__file__).parents[2] / "data" / "device"
 PHONE = "adb-0A1B2C3D4E5F6G-a4QqY3"
@@ -47,7 +48,7 @@ def test_the_captured_list_with_and_without_its_headline() -> None:
     assert [service.serial for service in ROWS[:1]] == [f"{PHONE}._adb-tls-connect._tcp"]
 
 
-@pytest.mark.parametrize(
+@table(
     ("row", "expected"),
     [
         ("a\t_adb-tls-connect._tcp.\t10.0.0.1:1", MdnsService("a", CONNECT, Endpoint("10.0.0.1", 1))),  # bonjour
@@ -129,7 +130,7 @@ def test_captured_serials_of_network_devices(corpus: Path) -> None:
 # -- addresses ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "expected"),
     [
         ("192.168.1.86:37313", "192.168.1.86:37313"),
@@ -145,7 +146,7 @@ def test_addresses(text: str, expected: str) -> None:
     assert str(parse_endpoint(text, default_port=5555)) == expected
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "complaint"),
     [
         ("", "empty"),
@@ -214,7 +215,7 @@ def test_codes(code: str, expected: str) -> None:
     assert check_code(code) == expected
 
 
-@pytest.mark.parametrize("code", ["", " ", "1:2", "٣٣٣٣٣٣", "12\x003", "1" * 65])
+@table("code", ["", " ", "1:2", "٣٣٣٣٣٣", "12\x003", "1" * 65])
 def test_codes_that_no_device_shows(code: str) -> None:
     with pytest.raises(EngineError) as caught:
         check_code(code)
@@ -231,7 +232,7 @@ def test_a_paired_device(guid: str) -> None:
     assert pair_outcome(words, "10.0.0.1:5", CODE) == Paired("10.0.0.1:5", guid)
 
 
-@pytest.mark.parametrize(
+@table(
     ("words", "next_step"),
     [
         ("Failed: Wrong password or connection was dropped.", "the code that it shows"),
@@ -259,7 +260,7 @@ def test_any_other_answer_to_a_pairing_is_an_error_without_the_code(words: str) 
     assert CODE not in repr(caught.value.to_dict())
 
 
-@pytest.mark.parametrize(
+@table(
     ("words", "outcome"),
     [
         ("connected to 127.0.0.1:5555", ("127.0.0.1:5555", False)),
@@ -276,7 +277,7 @@ def test_what_connect_answers(words: str, outcome: tuple[str, bool] | None) -> N
     assert connect_outcome(words) == outcome
 
 
-@pytest.mark.parametrize(
+@table(
     ("words", "next_step"),
     [
         ("failed to connect to 'a:1': Connection refused", "Nothing listens on this port"),

@@ -11,6 +11,7 @@ import pytest
 from clawperator.engine.adb.accessibility import parse_accessibility
 from clawperator.engine.adb.android_user import am, pm, settings
 from clawperator.engine.adb.parse import parse_user_states
+from tests.support import table
 
 
 def programs(folder: Path, **scripts: str) -> dict[str, str]:
@@ -88,7 +89,7 @@ def test_the_states_of_a_package_by_user() -> None:
     assert parse_user_states("Unable to find package: x", "x") == {}
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "pid"),
     [
         ("10\n2101 10123\n2102 1010123\n", 2102),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from clawperator.engine.adb.phones import Phones, identity_of, rank, suspects, without_identity
 from clawperator.engine.adb.presence import DeviceEntry, parse_devices
 from clawperator.engine.fan_out import once_per_phone
+from tests.support import table
 
 DATA = Path(__file__).parents[2] / "data" / "device"
 BOOT, ANOTHER_BOOT = "3f8c1f1e-5b0f-4a51-9a3b-0c8f3a7f9d11", "00000000-5b0f-4a51-9a3b-0c8f3a7f9d11"
@@ -50,7 +51,7 @@ def test_without_a_number_an_emulator_is_known_by_its_address(number: str) -> No
     assert len({identity_of(output(number), serial) for serial in others}) == len(others)
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "",

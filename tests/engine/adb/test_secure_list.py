@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from clawperator.engine.adb.secure_list import appended, contains, entries, without
 from clawperator.engine.contracts.operator_identity import RELEASE_PACKAGE, service_of
+from tests.support import table
 
 OURS = service_of(RELEASE_PACKAGE)
 THEIRS = "com.other/.Service"
@@ -28,7 +29,7 @@ def test_an_absent_list_begins_with_us(text: str) -> None:
     assert without(appended(text, OURS), OURS) == ""
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         THEIRS,

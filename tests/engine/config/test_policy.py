@@ -33,7 +33,7 @@ from clawperator.engine.contracts.keys import KEY_CODES, key_effects
 from clawperator.engine.contracts.read_only import OBSERVING
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.shell_input import SWIPE_MS, gesture, key
-from tests.support import patience
+from tests.support import patience, table
 
 SOUND = "version = 1\n[profiles.default]\n"
 
@@ -52,7 +52,7 @@ def refused(profile: Profile, *actions: tuple[str, dict[str, Any]]) -> EngineErr
 # -- what an action needs
 
 
-@pytest.mark.parametrize(
+@table(
     ("action_type", "params", "needed"),
     [
         ("snapshot_ui", {}, {"observe"}),
@@ -110,7 +110,7 @@ def test_capabilities(action_type: str, params: dict[str, Any], needed: set[str]
     assert capabilities_of(action_type, params) == needed
 
 
-@pytest.mark.parametrize(
+@table(
     ("effect", "keys"),
     [
         ({"type_text"}, "A z 7 KEYCODE_7 14 29 KEYCODE_A COMMA AT NUMPAD_5 149 DEL 67 FORWARD_DEL CUT COPY PASTE 279"),
@@ -189,8 +189,8 @@ def test_without_a_policy_everything_goes_but_purchases() -> None:
 IN_PLANS = ("observe", "navigate", "click", "long_click", "type_text", "input", "record", "write_files")
 
 
-@pytest.mark.parametrize("capability", IN_PLANS)
-@pytest.mark.parametrize("how", ["denied", "not allowed"])
+@table("capability", IN_PLANS)
+@table("how", ["denied", "not allowed"])
 def test_a_capability_is_denied_wherever_an_action_needs_it(capability: str, how: str) -> None:
     others = tuple(name for name in CAPABILITIES if name != capability)
     rules = Rules(CAPABILITIES, (capability,)) if how == "denied" else Rules(others)
@@ -212,8 +212,8 @@ def test_a_capability_is_denied_wherever_an_action_needs_it(capability: str, how
             admit(profile, an_execution((kind, params)))
 
 
-@pytest.mark.parametrize("kind", ACTIONS)
-@pytest.mark.parametrize("how", ["denied", "not allowed"])
+@table("kind", ACTIONS)
+@table("how", ["denied", "not allowed"])
 def test_an_action_type_is_denied(kind: str, how: str) -> None:
     rules = Rules(("*",), (kind,)) if how == "denied" else Rules(tuple(other for other in ACTIONS if other != kind))
     profile = Profile("p", actions=rules)
@@ -251,7 +251,7 @@ def test_a_package_of_an_action_that_only_carries_the_name_is_no_matter() -> Non
     assert packages_of(Action("a", "open_app", {"applicationId": 5})) == ()
 
 
-@pytest.mark.parametrize("kind", ACTIONS)
+@table("kind", ACTIONS)
 def test_read_only_is_what_a_session_that_may_only_observe_is(kind: str) -> None:
     profile = Profile("look", read_only=True)
     if kind in OBSERVING:

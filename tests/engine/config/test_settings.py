@@ -12,6 +12,7 @@ from clawperator.engine.config.environment import config_folder
 from clawperator.engine.config.settings import Settings, package_name
 from clawperator.engine.contracts.operator_identity import AGENT_ACTION, RELEASE_PACKAGE
 from clawperator.engine.errors import EngineError, ErrorCode
+from tests.support import table
 
 
 def test_defaults_of_an_empty_world() -> None:
@@ -78,9 +79,7 @@ def test_no_content_of_a_file_is_an_internal_fault(tmp_path: Path, content: byte
     assert caught.value.code is ErrorCode.SETTINGS_INVALID
 
 
-@pytest.mark.parametrize(
-    "name", ["-f", "x; rm -rf /", "a..b", "com.example.", "1.a", "com.é", "a\n", " ", "a." * 200 + "a"]
-)
+@table("name", ["-f", "x; rm -rf /", "a..b", "com.example.", "1.a", "com.é", "a\n", " ", "a." * 200 + "a"])
 def test_what_names_no_app_reaches_no_device(name: str) -> None:
     with pytest.raises(EngineError, match="must be an Android package name") as caught:
         package_name(name)

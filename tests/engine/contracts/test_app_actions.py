@@ -15,6 +15,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.command import ENVELOPE_WAIT_SECONDS, Command
 from clawperator.engine.executions.validate import Validated, validate
 from clawperator.engine.runtime.payload import PayloadError, read_payload
+from tests.support import table
 
 HERE, THERE = {"x": 1, "y": 2}, {"x": 3, "y": 4}
 NODE = {"role": "button"}
@@ -61,7 +62,7 @@ def test_every_new_action_is_here() -> None:
     assert list(MINIMAL) == NEW
 
 
-@pytest.mark.parametrize("action_type", NEW)
+@table("action_type", NEW)
 def test_the_app_reads_what_the_host_accepts(action_type: str) -> None:
     validated = accepted(action_type, MINIMAL[action_type])
     assert not validated.warnings
@@ -72,7 +73,7 @@ def test_the_app_reads_what_the_host_accepts(action_type: str) -> None:
             read_payload(validated.wire, generation)
 
 
-@pytest.mark.parametrize("action_type", NEW)
+@table("action_type", NEW)
 def test_other_parameters_are_refused_by_both(action_type: str) -> None:
     error = refused(action_type, {**MINIMAL[action_type], "clickType": "focus"})
     assert error.details["invalidKeys"] == ["clickType"]
@@ -124,14 +125,14 @@ BOUNDS: list[tuple[str, str, object, object]] = [
 ]
 
 
-@pytest.mark.parametrize(("action_type", "name", "good", "bad"), BOUNDS)
+@table(("action_type", "name", "good", "bad"), BOUNDS)
 def test_bounds_are_the_same_on_the_device(action_type: str, name: str, good: object, bad: object) -> None:
     minimal = {**MINIMAL, "open_app": {"applicationId": "a.b"}}[action_type]
     read_payload(accepted(action_type, {**minimal, name: good}).wire, "1.0")
     assert refused(action_type, {**minimal, name: bad}).details["path"] == f"actions.0.params.{name}"
 
 
-@pytest.mark.parametrize(
+@table(
     ("action_type", "params"),
     [
         ("swipe", {"start": HERE, "end": HERE, "durationMs": 1}),
@@ -168,7 +169,7 @@ SINCE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("action_type", SINCE)
+@table("action_type", SINCE)
 def test_the_version_that_can_is_named(action_type: str) -> None:
     last_without, first = SINCE[action_type]
     execution = accepted(action_type, MINIMAL[action_type]).execution
@@ -201,7 +202,7 @@ def test_what_says_nothing_new_reads_no_version() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@table(
     ("action_type", "version", "sdk", "left"),
     [
         ("swipe", "0.5.0", 34, True),
@@ -245,7 +246,7 @@ def test_only_reading_and_media_actions_are_of_the_background() -> None:
 FAR = {"x": 500, "y": 500}
 
 
-@pytest.mark.parametrize(
+@table(
     ("action_type", "params", "needed"),
     [
         ("query_ui", {}, {"observe"}),

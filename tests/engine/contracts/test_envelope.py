@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.engine.contracts.envelope import Envelope, StepResult, parse_envelope
+from tests.support import table
 
 DEMO = (
     '{"commandId":"demo-1","taskId":"demo","status":"success","stepResults":'
@@ -43,7 +44,7 @@ def test_data_that_is_no_object_is_no_data(data: object) -> None:
     assert parse_envelope(step(data=data)).to_dict()["stepResults"][0]["data"] == {}
 
 
-@pytest.mark.parametrize(
+@table(
     ("raw", "text"),
     [
         ('"plain"', "plain"),
@@ -67,7 +68,7 @@ def test_unknown_fields_are_ignored_and_non_ascii_kept() -> None:
     assert parse_envelope(source).command_id == "dé-1"
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "reason"),
     [
         ("[]", "not an object"),

@@ -17,6 +17,7 @@ from clawperator.engine.contracts.generation import (
 )
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.validate import require_generation, validate
+from tests.support import table
 
 NODE = {"role": "button"}
 
@@ -52,7 +53,7 @@ NEWER = [
 ]
 
 
-@pytest.mark.parametrize(("action_type", "params", "path", "since"), NEWER)
+@table(("action_type", "params", "path", "since"), NEWER)
 def test_newer_things_are_refused_for_older_operators(
     action_type: str, params: dict[str, Any], path: str, since: str
 ) -> None:
@@ -74,7 +75,7 @@ def test_newer_things_are_refused_for_older_operators(
         require_generation(plan, "0.3.2-d")
 
 
-@pytest.mark.parametrize(
+@table(
     ("action_type", "params", "since"),
     [
         ("read_text", {"matcher": NODE, "container": NODE}, "0.5"),

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.engine.contracts.pattern import pattern_complaint
+from tests.support import table
 
 
-@pytest.mark.parametrize("pattern", ["(", "a)", "[a", "*a", "a|+", "a**", "\\", "(?<n>a"])
+@table("pattern", ["(", "a)", "[a", "*a", "a|+", "a**", "\\", "(?<n>a"])
 def test_wrong_everywhere(pattern: str) -> None:
     assert pattern_complaint(pattern)
 
 
-@pytest.mark.parametrize(
+@table(
     "pattern",
     [
         r"\d+(\.\d+)?",

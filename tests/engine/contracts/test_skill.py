@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from clawperator.engine.contracts.skill import Skill, SkillRegistry
 from clawperator.engine.json_schema import json_schema
+from tests.support import table
 
 FOLDER = "skills/com.example.app.read-status"
 ENTRY: dict[str, Any] = {
@@ -43,7 +44,7 @@ def test_what_newer_skills_say() -> None:
     assert skill.agent.timeoutMs == 5
 
 
-@pytest.mark.parametrize(
+@table(
     ("key", "value"),
     [
         ("path", "skills/../../etc"),

@@ -20,6 +20,7 @@ from clawperator.engine.diagnostics.safe_logs import (
     mask_warning,
 )
 from clawperator.engine.logcat.progress import read_progress
+from tests.support import table
 
 SECRET = "Zq7secret"
 TEXTS = st.text(max_size=40)
@@ -54,7 +55,7 @@ def test_a_payload_keeps_what_is_done_and_not_to_which_texts() -> None:
     assert (masked["commandId"], masked["timeoutMs"]) == ("cmd-1", 5_000)
 
 
-@pytest.mark.parametrize(
+@table(
     "params",
     [
         {"key": SECRET},

@@ -14,6 +14,7 @@ from clawperator.engine.doctor import accessibility
 from clawperator.engine.doctor.check import Check
 from clawperator.engine.errors import ErrorCode
 from tests.engine.doctor.conftest import Admit
+from tests.support import table
 
 PACKAGE = "com.clawperator.operator"
 SERVICE = service_of(PACKAGE)
@@ -30,7 +31,7 @@ def enabled(switch: str, listed: str, exit_code: int = 0) -> Check:
     return accessibility.enabled(part(switch), part(listed, exit_code), DEVICE, PACKAGE)
 
 
-@pytest.mark.parametrize(
+@table(
     "listed",
     [
         SERVICE,
@@ -45,9 +46,7 @@ def test_switched_on(listed: str) -> None:
     assert enabled("1\n", listed).status == "pass"
 
 
-@pytest.mark.parametrize(
-    "listed", ["", "null", "null\n", f"{SERVICE}2", f"x{SERVICE}", f"{SERVICE};a.b/c.d", f"a.b/{SERVICE}", "\0"]
-)
+@table("listed", ["", "null", "null\n", f"{SERVICE}2", f"x{SERVICE}", f"{SERVICE};a.b/c.d", f"a.b/{SERVICE}", "\0"])
 def test_switched_off(listed: str) -> None:
     """Whole entries are compared: another service's name may contain ours."""
     check = enabled("1", listed)
@@ -249,7 +248,7 @@ async def test_a_service_switched_off(admit: Admit) -> None:
     assert "readiness.accessibility.bound" not in checks
 
 
-@pytest.mark.parametrize(
+@table(
     ("sdk", "dump", "protection", "expected"),
     [
         ("33", "", "null", ("pass", "Android hides no nodes from the Operator", None)),

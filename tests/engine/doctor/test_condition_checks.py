@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from clawperator.engine.adb.batch import BatchOutput
 from clawperator.engine.doctor import device_health
 from tests.engine.doctor.conftest import Admit
+from tests.support import table
 
 DEVICE = "R5CT 1"
 
@@ -19,7 +20,7 @@ def part(text: str, exit_code: int = 0) -> BatchOutput:
     return BatchOutput(text.encode(), exit_code)
 
 
-@pytest.mark.parametrize(
+@table(
     ("power", "policy", "status", "summary"),
     [
         ("  mWakefulness=Awake\n", "      showing=false\n", "pass", "The screen is on and unlocked"),
@@ -42,7 +43,7 @@ def test_what_to_do_about_a_dark_screen_is_quoted_for_the_shell() -> None:
     assert check.fix[0].value == "clawperator device wake --device-id 'R5CT 1'"
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "size", "used", "status"),
     [
         (
@@ -63,7 +64,7 @@ def test_log_buffer(text: str, size: int, used: int, status: str) -> None:
     assert (check.status, check.evidence) == (status, {"sizeBytes": size, "usedBytes": used})
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "summary"),
     [
         ("1000030\n", "The clocks of device and host agree"),

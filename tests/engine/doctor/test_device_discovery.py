@@ -9,12 +9,13 @@ from clawperator.engine.doctor.check import Check
 from clawperator.engine.doctor.device import discovery
 from clawperator.engine.doctor.run import next_actions, report
 from clawperator.engine.errors import ErrorCode
+from tests.support import table
 
 GOOD = DeviceEntry("emulator-5554", "device")
 OTHER = DeviceEntry("R5CT", "device")
 
 
-@pytest.mark.parametrize(
+@table(
     ("devices", "wanted", "code"),
     [
         ((), "", ErrorCode.NO_DEVICES),
@@ -65,9 +66,7 @@ def test_what_goes_on(devices: tuple[DeviceEntry, ...], wanted: str) -> None:
     assert check.to_dict()["evidence"] == {"serial": "emulator-5554"}
 
 
-@pytest.mark.parametrize(
-    "state", ["sideload", "rescue", "bootloader", "host", "detached", "connecting", "unknown", "never heard of"]
-)
+@table("state", ["sideload", "rescue", "bootloader", "host", "detached", "connecting", "unknown", "never heard of"])
 def test_a_device_in_a_state_without_a_rule_is_not_found(state: str) -> None:
     check, serial = discovery((DeviceEntry("A", state),), "A")
     assert (check.status, check.code, serial) == ("fail", ErrorCode.DEVICE_NOT_FOUND, "")

@@ -15,6 +15,7 @@ from clawperator.engine.doctor.check import Check
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.skills.registry import load_registry, open_registry
 from tests.engine.skills.made import spoiled_registry
+from tests.support import table
 
 DEBIAN = (
     "Android Debug Bridge version 1.0.41\nVersion 29.0.6-debian\nInstalled as /usr/lib/android-sdk/platform-tools/adb\n"
@@ -40,7 +41,7 @@ def test_python(running: tuple[int, ...], expected: tuple[str, ErrorCode | None]
     assert check.critical
 
 
-@pytest.mark.parametrize(
+@table(
     ("said", "expected"),
     [
         ("v22.0.0\n", ("pass", None)),
@@ -139,7 +140,7 @@ def test_other_adb_servers_are_named_with_pid_and_port() -> None:
     assert twice.evidence == {"servers": [{"pid": 13, "port": 5037}], "port": 5037}
 
 
-@pytest.mark.parametrize(
+@table(
     ("command", "expected"),
     [
         ("adb -L tcp:5037 fork-server server --reply-fd 4", 5037),
@@ -157,7 +158,7 @@ def test_an_adb_server_is_known_by_its_command_line(command: str, expected: int)
     assert (server.pid, server.port) == (7, expected)
 
 
-@pytest.mark.parametrize(
+@table(
     "command",
     ["adb", "adb devices", "adb -s emulator-5554 shell echo server", "adb kill-server", "sh -c server", "", "adb -P"],
 )
@@ -190,7 +191,7 @@ def test_servers_are_found_in_proc(tmp_path: Path) -> None:
     assert running_servers(str(tmp_path / "empty")) is None
 
 
-@pytest.mark.parametrize(
+@table(
     ("said", "status"),
     [
         ('openjdk version "17.0.9" 2023-10-17\n', "pass"),

@@ -8,6 +8,7 @@ from clawperator.engine.doctor.check import Check
 from clawperator.engine.doctor.run import report
 from clawperator.engine.doctor.verdict import verdict_of
 from clawperator.engine.errors import ErrorCode
+from tests.support import table
 
 HINT = Check("host.git.presence", "warn", "git was not found")
 NODE = Check("host.node.version", "warn", "Node.js was not found")
@@ -45,7 +46,7 @@ def test_the_verdict_on_the_stock_backend(checks: list[Check], summary: str) -> 
     assert verdict_of([*found, ANSWERS.to_dict()], "operator").summary != summary or summary.startswith("Ready")
 
 
-@pytest.mark.parametrize(
+@table(
     ("checks", "status", "summary"),
     [
         ([ANSWERS], "ready", "Ready"),

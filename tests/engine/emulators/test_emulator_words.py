@@ -28,6 +28,7 @@ from clawperator.engine.emulators.sdk import Sdk, ToolResult
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.progress import JobProgress
 from tests.engine.emulators.conftest import Heard
+from tests.support import table
 
 DATA = Path(__file__).parents[2] / "data" / "avd"
 FIELD = DATA.parent / "field"
@@ -144,7 +145,7 @@ def test_an_avd_of_newer_tools() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@table(
     ("change", "reasons"),
     [
         ({}, ()),
@@ -179,7 +180,7 @@ def test_every_reason_has_words() -> None:
     assert avds.required("news", ()) == ""
 
 
-@pytest.mark.parametrize(
+@table(
     ("env", "home"),
     [
         ({"HOME": "/h"}, "/h/.android/avd"),
@@ -243,7 +244,7 @@ def test_minor_levels_and_absolute_images(name: str, level: int, image: str) -> 
     assert (avd.api_level, avd.system_image) == (level, image)
 
 
-@pytest.mark.parametrize(
+@table(
     ("folder", "image"),
     [
         (
@@ -299,7 +300,7 @@ def test_command_lines() -> None:
     assert (other.image, other.profile) == ("system-images;android-34;google_apis;arm64-v8a", '7.4" Rollable (x)')
 
 
-@pytest.mark.parametrize(
+@table(
     ("chosen", "path"),
     [
         ({"api_level": 0}, "apiLevel"),
@@ -380,7 +381,7 @@ def an_emulator(name: str, *, supported: bool = True, booted: bool = True) -> Ru
     return RunningEmulator(name, f"emulator-{name}", booted, () if supported else ALL_REASONS)
 
 
-@pytest.mark.parametrize(
+@table(
     ("running", "chosen"),
     [
         ([], None),
@@ -422,7 +423,7 @@ def test_what_stands_in_the_way_is_not_overwritten() -> None:
 # -- what tools say
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "sentence"),
     [
         ("Warning: An error occurred while preparing SDK package X: No space left on device.", "the disk is full"),
@@ -496,7 +497,7 @@ def test_java_of_the_wrong_age(file: str, line: str) -> None:
         assert (tool_errors.failure_hint(ran) or "").startswith("Install Java 17 or newer, or set JAVA_HOME.")
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         'Exception in thread "main" java.lang.UnsupportedClassVersionError: x (class file version 55.0), up to 52.0',

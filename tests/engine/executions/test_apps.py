@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.apps import LaunchableApp, app_called, parse_apps, search
 from clawperator.engine.executions.opening import is_app_name
+from tests.support import table
 
 _FILTER = "    priority=0 preferredOrder=0 match=0x108000 specificIndex=-1 isDefault=false\n"
 
@@ -79,7 +80,7 @@ def test_a_label_that_looks_like_other_lines_names_no_other_app() -> None:
     assert parse_apps(entry(0, "com.example.evil; reboot")) == []
 
 
-@pytest.mark.parametrize(
+@table(
     ("package", "name"),
     [
         ("com.android.settings", "Settings"),
@@ -134,7 +135,7 @@ def test_searching_shows_what_is_called_so_first() -> None:
     assert search(APPS, "") == APPS
 
 
-@pytest.mark.parametrize(
+@table(
     ("target", "is_name"),
     [
         ("Settings", True),

@@ -14,7 +14,7 @@ from clawperator.engine.adb.device import ShellResult
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.executions.compatibility import Version, check_compatibility, judge
 from clawperator.engine.version import __version__
-from tests.support import end_mark
+from tests.support import end_mark, table
 
 PACKAGE = "com.clawperator.operator"
 
@@ -33,9 +33,7 @@ def test_versions(text: str, version: Version) -> None:
     assert Version.parse(text) == version
 
 
-@pytest.mark.parametrize(
-    "text", ["", "0.3", "v0.3.1", "0.3.1.4", "0.3.1-", "0.3.x", "٠.٣.١", "0.3.1-rc.x", "9" * 5000 + ".3.1"]
-)
+@table("text", ["", "0.3", "v0.3.1", "0.3.1.4", "0.3.1-", "0.3.x", "٠.٣.١", "0.3.1-rc.x", "9" * 5000 + ".3.1"])
 def test_no_versions(text: str) -> None:
     assert Version.parse(text) is None
 
@@ -146,7 +144,7 @@ def test_further_accepted_versions(accepted: tuple[str, ...], version: str, fits
     assert not judge(PACKAGE, said(LISTED), said(dump("0.13.0")), strict=True, accepted=accepted).compatible
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "exit_code", "code"),
     [
         ("", 0, ErrorCode.APK_VERSION_UNREADABLE),

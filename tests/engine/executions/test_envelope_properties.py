@@ -33,7 +33,7 @@ from clawperator.engine.hierarchy import blind
 from clawperator.engine.logcat.signals import CapturedHierarchy
 from clawperator.widgets.models.execution import ExecutionState
 from clawperator.widgets.models.outcomes import settle
-from tests.support import examples
+from tests.support import examples, table
 
 TREE = (
     '<hierarchy rotation="0"><node index="0" text="tea" resource-id="a:id/x" class="android.widget.EditText" package="a.b" checkable="true" '
@@ -269,7 +269,7 @@ def test_a_composition(name: str, data: st.DataObject) -> None:
 PLANNED = [("a", "click"), ("b", "snapshot_ui")]
 
 
-@pytest.mark.parametrize(
+@table(
     ("steps", "status", "reason"),
     [
         ([("a", "click"), ("b", "snapshot_ui")], "success", ""),
@@ -291,7 +291,7 @@ def test_how_an_envelope_differs_from_its_plan(steps: list[tuple[str, str]], sta
     assert difference(parse_envelope(json.dumps(envelope)), PLANNED) == reason
 
 
-@pytest.mark.parametrize("text", ['{"x":NaN}', '{"x":1e999}', "[" * 900 + "]" * 900, "", "{", '{"x":1,"x":2}'])
+@table("text", ['{"x":NaN}', '{"x":1e999}', "[" * 900 + "]" * 900, "", "{", '{"x":1,"x":2}'])
 def test_data_that_are_no_strict_json_stay_text(text: str) -> None:
     """What another program could not read, or reads otherwise, is not copied into our answer as JSON."""
     finished = {"id": "a", "type": "query_ui", "status": "done"}

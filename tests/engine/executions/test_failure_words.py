@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.engine.contracts.execution import Action, Execution
 from clawperator.engine.executions.failure_words import in_words, selector_words, sentence
 from clawperator.engine.executions.outcome import ExecutionOutcome, OutcomeStep
+from tests.support import table
 
 KOTLIN = "NodeMatcher(resourceId=null, role=null, textEquals=Nope, textContains=null, contentDescEquals=null, contentDescContains=null)"
 NOPE = {"textEquals": "Nope"}
 
 
-@pytest.mark.parametrize(
+@table(
     ("code", "params", "words"),
     [
         ("NODE_NOT_FOUND", {"matcher": NOPE}, 'no node with text "Nope"'),

@@ -15,6 +15,7 @@ from clawperator.engine.executions.finish import RunOptions, Shot, finish
 from clawperator.engine.hierarchy.blind import blind_spots, facts_of_step
 from clawperator.engine.hierarchy.tree import parse
 from clawperator.engine.logcat.signals import CapturedHierarchy
+from tests.support import table
 
 TREE = '<hierarchy rotation="0">\n</hierarchy>'
 CLASSIC, FLAT = RunOptions(), RunOptions(profile="flat")
@@ -289,7 +290,7 @@ TEXTS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "code"), TEXTS)
+@table(("text", "code"), TEXTS)
 def test_known_texts_have_codes(text: str, code: str) -> None:
     answer, _ = finished(status="failed", error=text, plan=execution(snapshot()))
     assert (answer["errorCode"], answer["errorCodeSource"]) == (code, "host")

@@ -2,17 +2,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.executions.headline import action_words, headline, result_words, short_source
+from tests.support import table
 
 
 def action(kind: str, name: str = "a", **params: Any) -> dict[str, Any]:
     return {"id": name, "type": kind, "params": params}
 
 
-@pytest.mark.parametrize(
+@table(
     ("given", "words"),
     [
         (action("click", matcher={"role": "button", "textEquals": "Wi‑Fi"}), 'click "Wi‑Fi"'),

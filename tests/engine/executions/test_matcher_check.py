@@ -6,13 +6,14 @@ import pytest
 
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.matcher_check import checked_matcher
+from tests.support import table
 
 
 def test_a_matcher() -> None:
     assert checked_matcher({"textEquals": "x", "role": ""}).fields() == {"textEquals": "x"}
 
 
-@pytest.mark.parametrize("fields", [None, {}, "x", {"text": "x"}, {"textEquals": 7}, {"textEquals": ""}])
+@table("fields", [None, {}, "x", {"text": "x"}, {"textEquals": 7}, {"textEquals": ""}])
 def test_what_is_none(fields: object) -> None:
     with pytest.raises(EngineError) as raised:
         checked_matcher(fields, "wanted")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from clawperator.engine import Engine, EngineError, Settings
 from clawperator.engine.executions.build import completed
 from clawperator.engine.executions.validate import validate
-from tests.support import examples
+from tests.support import examples, table
 
 LOOK, HOME = {"type": "snapshot_ui"}, {"type": "press_key", "params": {"key": "home"}}
 WHOLE = {
@@ -53,7 +53,7 @@ def test_ids_stay_unique() -> None:
     assert ids == ["s1", "s2x", "s2", "s4"]
 
 
-@pytest.mark.parametrize(
+@table(
     ("plan", "path"),
     [
         ([], "actions"),

@@ -29,7 +29,7 @@ from clawperator.engine.executions.validate import validate
 from clawperator.engine.hierarchy.matcher import Matcher
 from clawperator.engine.simulator.device import create_device
 from clawperator.engine.simulator.run import Simulation
-from tests.support import ran
+from tests.support import ran, table
 
 HOSTILE = ["-", "--text", "-h", "'", "it's", '"$(reboot)`', "a\\'b", "\x1b[2J", "\u202egpj", "\xa0", "!!", "x\ny", "\x7f", "*~#", "\U000e0001"]  # fmt: skip
 seen = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=30)
@@ -158,7 +158,7 @@ REFUSED: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("wrong", REFUSED, ids=str)
+@table("wrong", REFUSED, ids=str)
 def test_what_was_refused_is_spelled_as_it_was_given(wrong: dict[str, Any]) -> None:
     line = shlex.split(snippets.execution_line(wrong, "emulator-5554"))
     assert line[:-1] == ["clawperator", "execute", "--device-id", "emulator-5554", "--execution"]

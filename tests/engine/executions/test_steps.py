@@ -10,6 +10,7 @@ from clawperator.engine.contracts.limits import MAX_MATCHER_VALUE_LENGTH, utf16_
 from clawperator.engine.executions.steps import VERBS, execution, step, with_own_ids
 from clawperator.engine.executions.validate import validate
 from clawperator.engine.hierarchy.matcher import Matcher
+from tests.support import table
 
 WIFI = Matcher(resource_id="android:id/title", text_equals="Wi‑Fi")
 LIST = Matcher(resource_id="com.android.settings:id/recycler_view")
@@ -50,7 +51,7 @@ def test_every_execution_of_verbs_is_valid_as_it_is(actions: list[dict[str, obje
     assert validated.payload == payload | {"mode": "direct"}
 
 
-@pytest.mark.parametrize(
+@table(
     ("verb", "expected"),
     [
         ("tap", ("click", {"matcher": WIFI.fields()})),
@@ -85,7 +86,7 @@ def test_a_verb_takes_what_it_needs_and_leaves_the_rest(verb: str, expected: tup
     assert (made["type"], made.get("params", {})) == expected
 
 
-@pytest.mark.parametrize("verb", [verb for verb, spec in VERBS.items() if spec.needs])
+@table("verb", [verb for verb, spec in VERBS.items() if spec.needs])
 def test_a_verb_without_what_it_needs_is_a_mistake_of_the_caller(verb: str) -> None:
     with pytest.raises(ValueError, match=f"{verb} needs"):
         step(verb, matcher=Matcher())

@@ -12,6 +12,7 @@ from clawperator.engine.errors import EngineError
 from clawperator.engine.executions.touch import focus_elsewhere, foreign_at, swipe_path, tap_point, window_at
 from clawperator.engine.executions.touch_windows import TouchWindow, as_turned, touch_windows
 from clawperator.engine.hierarchy.tree import Bounds, UiTree, parse
+from tests.support import table
 
 APP = "com.example.a"
 SHOWN = {  # the lines that decide, as these releases print them; the keyboard lies over the lower part
@@ -96,7 +97,7 @@ def box(bounds: str, more: str = "", inner: str = "", kind: str = "android.widge
     return f'<node class="{kind}" clickable="true" {more} bounds="{bounds}">{inner}</node>'
 
 
-@pytest.mark.parametrize("release", SHOWN, ids=str)
+@table("release", SHOWN, ids=str)
 def test_the_keyboard_and_the_focus_are_known_on_each_android(release: int | str) -> None:
     windows = touch_windows(SHOWN[release])
     assert [window.name for window in windows] == ["InputMethod", "com.example.a/com.example.a.Main"]

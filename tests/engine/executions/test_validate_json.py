@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.validate import parse_json
+from tests.support import table
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "reason"),
     [
         ("", "it is empty"),

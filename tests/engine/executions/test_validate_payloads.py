@@ -10,6 +10,7 @@ from clawperator.engine.contracts.actions import ACTIONS, VOCABULARY, ExactParam
 from clawperator.engine.contracts.aliases import ALIAS_TABLE_VERSION, ALIASES
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.validate import Profile, Validated, validate
+from tests.support import table
 
 BUTTON = {"resourceId": "com.example:id/button"}
 LIST = {"resourceId": "com.example:id/list"}
@@ -59,7 +60,7 @@ def sent(payload: object, profile: Profile = "classic") -> Validated:
 # -- the root
 
 
-@pytest.mark.parametrize(
+@table(
     ("value", "kind"),
     [
         (None, "null"),
@@ -76,12 +77,12 @@ def test_the_root_is_an_object(value: object, kind: str) -> None:
     assert "actionId" not in error.details
 
 
-@pytest.mark.parametrize("field", ["commandId", "taskId", "source", "expectedFormat", "timeoutMs", "actions"])
+@table("field", ["commandId", "taskId", "source", "expectedFormat", "timeoutMs", "actions"])
 def test_root_fields_are_required_but_for_mode(field: str) -> None:
     assert_refused(plan(**{field: NOTHING}), field, "is missing")
 
 
-@pytest.mark.parametrize(
+@table(
     ("field", "value", "message"),
     [
         ("commandId", 7, "must be a string, not a number"),
@@ -144,7 +145,7 @@ def test_mode_defaults_to_direct_in_what_is_stored_and_stays_off_the_wire() -> N
 # -- actions
 
 
-@pytest.mark.parametrize(
+@table(
     ("action", "path", "message"),
     [
         ("snapshot_ui", "actions.0", "must be an object, not a string"),
@@ -555,7 +556,7 @@ RULES = [
 ]
 
 
-@pytest.mark.parametrize(("action", "suffix", "message"), RULES)
+@table(("action", "suffix", "message"), RULES)
 def test_rules_speak_in_the_contract_s_words(action: dict[str, Any], suffix: str, message: str) -> None:
     assert_refused(plan(action), f"actions.0.{suffix}", message)
 
@@ -625,7 +626,7 @@ ACCEPTED: list[tuple[dict[str, Any], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("action", "params"), ACCEPTED)
+@table(("action", "params"), ACCEPTED)
 def test_accepted_params_are_normalised(action: dict[str, Any], params: dict[str, Any]) -> None:
     validated = sent(plan(action))
     assert validated.payload["actions"][0]["params"] == params
@@ -640,7 +641,7 @@ def test_the_value_shares_nothing_with_the_payload() -> None:
     assert validated.execution.to_payload()["actions"][0]["params"] == {"matcher": BUTTON, "retry": {"maxAttempts": 2}}
 
 
-@pytest.mark.parametrize("action_type", ACTIONS)
+@table("action_type", ACTIONS)
 def test_every_type_is_accepted_in_any_case_and_with_blanks(action_type: str) -> None:
     minimal: dict[str, dict[str, Any]] = {
         "open_app": {"applicationId": "a.b"},
@@ -741,10 +742,8 @@ def test_long_press_is_a_long_click(explicit: dict[str, str]) -> None:
     assert params == {"matcher": BUTTON, "clickType": "long_click"}
 
 
-@pytest.mark.parametrize(
-    "given", [{"target": BUTTON}, {"matcher": BUTTON}, {"target": BUTTON, "matcher": {**BUTTON, "role": ""}}]
-)
-@pytest.mark.parametrize(("profile", "name"), [("classic", "target"), ("flat", "matcher")])
+@table("given", [{"target": BUTTON}, {"matcher": BUTTON}, {"target": BUTTON, "matcher": {**BUTTON, "role": ""}}])
+@table(("profile", "name"), [("classic", "target"), ("flat", "matcher")])
 def test_the_target_of_scroll_and_click_has_one_name_here_and_two_on_the_wire(
     given: dict[str, Any], profile: Profile, name: str
 ) -> None:
@@ -782,7 +781,7 @@ def test_the_wire_text_is_compact_and_exactly_this() -> None:
 # -- after validation
 
 
-@pytest.mark.parametrize("value", ["20000", float("nan"), float("inf"), True, [], {}])
+@table("value", ["20000", float("nan"), float("inf"), True, [], {}])
 def test_an_override_is_a_finite_number(value: object) -> None:
     with pytest.raises(EngineError) as caught:
         validate(plan(), timeout_ms=value)
@@ -790,7 +789,7 @@ def test_an_override_is_a_finite_number(value: object) -> None:
     assert caught.value.code is ErrorCode.EXECUTION_VALIDATION_FAILED
 
 
-@pytest.mark.parametrize("value", [999, 120001, -1, 0, 999.9, 10**400])
+@table("value", [999, 120001, -1, 0, 999.9, 10**400])
 def test_an_override_is_in_range(value: float) -> None:
     with pytest.raises(EngineError) as caught:
         validate(plan(), timeout_ms=value)

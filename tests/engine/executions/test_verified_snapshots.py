@@ -15,6 +15,7 @@ from clawperator.engine.executions import build, shell_input
 from clawperator.engine.hierarchy.blind import blind_spots, facts_of_step
 from clawperator.engine.hierarchy.tree import parse
 from tests.engine.executions.test_then import phones
+from tests.support import table
 
 SHOP = {"package": "com.example.shop"}
 
@@ -54,7 +55,7 @@ async def test_what_a_verified_snapshot_finds(tmp_path: Path, what: str, expecte
         assert "verified" not in (await engine.snapshot()).envelope["stepResults"][0]["data"]
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "facts"),
     [
         ("", {}),

@@ -20,6 +20,7 @@ from clawperator.engine.filters.grammar import (
 )
 from clawperator.engine.filters.pattern_budget import ALLOWANCE
 from clawperator.engine.filters.pattern_cost import MAX_REACH, cost_of
+from tests.support import table
 
 
 def only(text: str) -> Term:
@@ -31,7 +32,7 @@ def reported(text: str) -> list[tuple[bool, str, str]]:
     return [(term.negated, term.key, term.value) for term in parse_filter(text).terms]
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "expected"),
     [
         ("", []),
@@ -102,7 +103,7 @@ def test_a_key_that_is_nearly_right_is_named() -> None:
     assert parse_filter("statsu:ok").problem == "no key statsu: – is status: meant?"
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "problem"),
     [
         ("status:nonsense", "no status: nonsense – there are ok warn failed"),
@@ -141,7 +142,7 @@ def test_alternatives_are_for_keys_only() -> None:
     assert only("code:|").values == ("|",)
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "field", "found"),
     [
         ("wifi", "My WiFi network", True),

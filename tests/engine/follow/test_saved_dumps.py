@@ -12,12 +12,13 @@ from clawperator.engine.follow import saved_dumps
 from clawperator.engine.follow.saved_dumps import read_dump
 from clawperator.engine.hierarchy import tree as parser
 from tests.engine.hierarchy.test_tree_corpus import DOCTYPE, MALFORMED
+from tests.support import table
 
 DATA = Path(__file__).parents[2] / "data" / "hierarchies"
 MEGABYTE = 1024 * 1024
 
 
-@pytest.mark.parametrize("path", sorted(DATA.glob("*.xml")), ids=lambda path: path.stem)
+@table("path", sorted(DATA.glob("*.xml")), ids=lambda path: path.stem)
 def test_a_clean_dump(path: Path) -> None:
     dump = read_dump(str(path))
     assert dump.problem is None
@@ -27,7 +28,7 @@ def test_a_clean_dump(path: Path) -> None:
     assert dump.xml.encode() == path.read_bytes().removeprefix(b"\xef\xbb\xbf")
 
 
-@pytest.mark.parametrize("path", sorted((DATA / "malformed").glob("*.xml")), ids=lambda path: path.stem)
+@table("path", sorted((DATA / "malformed").glob("*.xml")), ids=lambda path: path.stem)
 def test_a_damaged_dump_opens_labelled_or_says_why_not(path: Path) -> None:
     check_damaged(path)
 

@@ -10,6 +10,7 @@ from clawperator.engine.errors import EngineError
 from clawperator.engine.hierarchy.blind import EXPLANATIONS, KINDS, REMEDIES, Facts, blind_spots, facts_of_step
 from clawperator.engine.hierarchy.tree import parse
 from clawperator.engine.hierarchy.views import view
+from tests.support import table
 
 DIALOG = "other_window e0 (likely)"
 FOUND = {
@@ -88,7 +89,7 @@ def test_every_finding_in_the_corpus(corpus: Path) -> None:
     assert found == FOUND
 
 
-@pytest.mark.parametrize(
+@table(
     ("inside", "expected"),
     [
         (leaf("android.webkit.WebView"), ["webview_empty e2 (likely)"]),
@@ -109,7 +110,7 @@ def test_areas_without_text(inside: str, expected: list[str]) -> None:
     assert lines(PAGE.format(inside)) == expected
 
 
-@pytest.mark.parametrize(
+@table(
     ("facts", "expected"),
     [
         (Facts(secure=True, black=True), "secure_window (certain)"),
@@ -133,7 +134,7 @@ def test_facts_about_a_page_with_text(facts: Facts, expected: str) -> None:
     assert lines(PAGE.format(""), facts) == [expected] * bool(expected)
 
 
-@pytest.mark.parametrize(
+@table(
     ("bounds", "expected"),
     [
         ("[96,0][2340,1080]", []),  # beside a cutout, in landscape

@@ -7,7 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,7 +18,7 @@ from clawperator.engine.hierarchy.nodes import UiNode, UiTree
 from clawperator.engine.hierarchy.selectors import Selectors
 from clawperator.engine.hierarchy.tree import parse
 from tests.engine.hierarchy.choice_oracle import Refused, above, oracle, satisfying
-from tests.support import examples
+from tests.support import examples, table
 
 DATA = Path(__file__).parents[2] / "data" / "hierarchies"
 BUNDLED = tuple(sorted(DATA.glob("*.xml")))
@@ -116,7 +115,7 @@ def test_over_the_corpus(corpus: Path) -> None:
     every()
 
 
-@pytest.mark.parametrize("path", BUNDLED, ids=lambda path: path.stem)
+@table("path", BUNDLED, ids=lambda path: path.stem)
 def test_what_is_suggested_for_twins_finds_only_one(path: Path) -> None:
     tree = captured(path)
     if tree is None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import pytest
-
 from clawperator.engine.hierarchy.explain import explain, explain_tree, is_near, off_screen_reason
 from clawperator.engine.hierarchy.match import Matcher
 from clawperator.engine.hierarchy.serialise import render_node
 from clawperator.engine.hierarchy.tree import Bounds, build, parse
+from tests.support import table
 
 BOX = (0, 0, 10, 10)
 
@@ -24,7 +23,7 @@ def reason(attributes: Mapping[str, object], field: str, wanted: str) -> str:
     return ("✓ " if result.ok else "✗ ") + result.reason
 
 
-@pytest.mark.parametrize(
+@table(
     ("got", "wanted", "words"),
     [
         ("Wi-Fi", "Wi-Fi", "✓ equal"),
@@ -52,7 +51,7 @@ def test_text_equals(got: str, wanted: str, words: str) -> None:
     assert reason({"text": got}, "textEquals", wanted) == words
 
 
-@pytest.mark.parametrize(
+@table(
     ("got", "wanted", "words"),
     [
         ("Wi-Fi settings", "SETTINGS", "✓ contained"),
@@ -103,7 +102,7 @@ class TestOtherFields:
         assert reason({}, "resourceId", full) == "✗ the node has no resource-id"
         assert reason({"resource-id": full}, "resourceId", full) == "✓ equal"
 
-    @pytest.mark.parametrize(
+    @table(
         ("wanted", "got"),
         [
             ("react-select-2-input", "react-select-5-input"),
@@ -122,11 +121,11 @@ class TestOtherFields:
         assert whole.nearest[0].node.resource_id == got
         assert is_near(whole.nearest[0])
 
-    @pytest.mark.parametrize(
+    @table(
         ("attribute", "what"),
         [("hint", "hint"), ("pane-title", "pane title"), ("tooltip-text", "tooltip"), ("error", "error message")],
     )
-    @pytest.mark.parametrize("field", ["textEquals", "textContains", "contentDescEquals", "contentDescContains"])
+    @table("field", ["textEquals", "textContains", "contentDescEquals", "contentDescContains"])
     def test_texts_that_no_selector_compares(self, attribute: str, what: str, field: str) -> None:
         words = (
             f"✗ it is the node's {what}, which no selector compares: use its id a:id/x, its role textfield or its point"

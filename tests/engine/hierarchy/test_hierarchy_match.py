@@ -8,6 +8,7 @@ from clawperator.engine.hierarchy.folding import fold
 from clawperator.engine.hierarchy.match import FIELDS, Matcher, find_all, find_first, matches
 from clawperator.engine.hierarchy.serialise import render_node
 from clawperator.engine.hierarchy.tree import UiTree, build
+from tests.support import table
 
 BOX = (0, 0, 10, 10)
 
@@ -27,7 +28,7 @@ class TestFields:
         {"text": "  ", "content-desc": "WI-FI settings", "class": "android.widget.Button"},
     )
 
-    @pytest.mark.parametrize(
+    @table(
         ("fields", "indexes"),
         [
             ({"textEquals": "Wi-Fi"}, [1, 2]),

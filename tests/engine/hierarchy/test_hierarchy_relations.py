@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from clawperator.engine.hierarchy.matcher import Matcher
 from clawperator.engine.hierarchy.nodes import UiNode, UiTree
 from clawperator.engine.hierarchy.queries import matches as listed
 from clawperator.engine.hierarchy.tree import parse
+from tests.support import table
 
 SHOWN, HIDDEN, EMPTY = "[0,0][100,100]", "[2000,0][2100,100]", "[5,5][5,5]"
 
@@ -90,7 +90,7 @@ TREE = parse(f"""<hierarchy rotation="0"><node bounds="[0,0][1000,1000]">
 </node></hierarchy>""")
 
 
-@pytest.mark.parametrize(
+@table(
     ("fields", "count"),
     [
         ({"resourceId": "x:id/row", "descendant": {"textEquals": "Wi-Fi"}}, 1),
@@ -116,7 +116,7 @@ def test_what_a_relation_finds(fields: dict[str, Any], count: int) -> None:
 ROW, ON = {"resourceId": "x:id/row"}, {"textContains": "o"}
 
 
-@pytest.mark.parametrize(
+@table(
     ("limits", "count", "taken", "refused"),
     [
         ({}, 2, "0/0/1", None),

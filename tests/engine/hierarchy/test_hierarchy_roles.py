@@ -9,6 +9,7 @@ import pytest
 from clawperator.engine.contracts.roles import ROLE_NAMES
 from clawperator.engine.hierarchy.serialise import RenderNode, render_node
 from clawperator.engine.hierarchy.tree import UiNode, build
+from tests.support import table
 
 
 def one(cls: str = "", children: Sequence[RenderNode] = (), **attributes: object) -> RenderNode:
@@ -24,7 +25,7 @@ def infer(node: RenderNode, *, inside: Mapping[str, object] | None = None) -> Ui
     return build([render_node(inside, [node])]).nodes[1]
 
 
-@pytest.mark.parametrize(
+@table(
     ("cls", "role"),
     [
         ("androidx.viewpager2.widget.ViewPager2", "pager"),

@@ -15,6 +15,7 @@ from clawperator.engine.hierarchy.match import FIELDS, Matcher, find_all, matche
 from clawperator.engine.hierarchy.matcher import field_holds, field_value
 from clawperator.engine.hierarchy.selectors import Selectors
 from clawperator.engine.hierarchy.tree import UiNode, UiTree, parse
+from tests.support import table
 
 DATA = Path(__file__).parents[2] / "data" / "hierarchies"
 LONGEST = 512
@@ -83,7 +84,7 @@ def check_promise(tree: UiTree, name: str) -> tuple[int, int]:
     return len(targets), addressable
 
 
-@pytest.mark.parametrize("path", sorted(DATA.glob("*.xml")), ids=lambda path: path.stem)
+@table("path", sorted(DATA.glob("*.xml")), ids=lambda path: path.stem)
 def test_bundled_captures_keep_the_promise(path: Path) -> None:
     tree = parse(path.read_bytes())
     targets, addressable = check_promise(tree, path.name)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import combinations
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from clawperator.engine.hierarchy.serialise import RenderNode, render_node
 from clawperator.engine.hierarchy.tree import UiNode, UiTree, build, parse
 from clawperator.engine.hierarchy.volatility import fits, stable_run
 from tests.engine.hierarchy.choice_oracle import oracle
+from tests.support import table
 
 DATA = Path(__file__).parents[2] / "data" / "hierarchies"
 
@@ -118,7 +118,7 @@ def test_the_order_depends_on_nothing_but_the_tree(screen: RenderNode) -> None:
         assert expected.advice == answer.advice
 
 
-@pytest.mark.parametrize("path", sorted(DATA.glob("*.xml")), ids=lambda path: path.stem)
+@table("path", sorted(DATA.glob("*.xml")), ids=lambda path: path.stem)
 def test_bundled_captures(path: Path) -> None:
     check_suggestions(parse(path.read_bytes()), [parse(path.read_bytes())])
 

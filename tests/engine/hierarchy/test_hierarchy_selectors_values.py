@@ -9,13 +9,14 @@ import pytest
 from clawperator.engine.hierarchy.serialise import render_node
 from clawperator.engine.hierarchy.tree import UiNode, build
 from clawperator.engine.hierarchy.volatility import fits, is_localised, stable_run, why_volatile
+from tests.support import table
 
 
 def node(**attributes: object) -> UiNode:
     return build([render_node({name.replace("_", "-"): value for name, value in attributes.items()})]).nodes[0]
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "run"),
     [
         ("Network & internet", "internet"),
@@ -52,9 +53,7 @@ def test_a_run_of_a_long_text_ends_with_a_whole_word_and_fits() -> None:
     assert run.endswith("wordy")
 
 
-@pytest.mark.parametrize(
-    "text", ["a" * 100_000, "5 " * 50_000, "'" * 100_000, "a'" * 50_000, "a@" * 50_000 + " ", "1." * 50_000]
-)
+@table("text", ["a" * 100_000, "5 " * 50_000, "'" * 100_000, "a'" * 50_000, "a@" * 50_000 + " ", "1." * 50_000])
 def test_a_text_without_end_costs_next_to_nothing(text: str) -> None:
     began = time.process_time()
     stable_run(text)
@@ -63,7 +62,7 @@ def test_a_text_without_end_costs_next_to_nothing(text: str) -> None:
     assert time.process_time() - began < 0.1
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "what"),
     [
         ("12:30", "a time"),

@@ -21,6 +21,7 @@ from clawperator.engine.hierarchy.serialise import RenderNode, hierarchy_xml, no
 from clawperator.engine.hierarchy.traits import abilities, is_target, kind, landing, states, summary, texts
 from clawperator.engine.hierarchy.tree import parse
 from clawperator.engine.hierarchy.views import MIN_BYTES, VIEWS, Budget, json_size, view
+from tests.support import table
 from tests.view_lines import lines_of, nodes_of
 
 DATA = Path(__file__).parents[2] / "data" / "hierarchies"
@@ -200,7 +201,7 @@ class TestInteractive:
         assert (entry["ref"], "at" in entry) == ("e2", False), "it is in the tree that matchers see, but not visible"
         assert lines(away) == ["button e2 click: away"]
 
-    @pytest.mark.parametrize("path", DUMPS, ids=lambda path: path.stem)
+    @table("path", DUMPS, ids=lambda path: path.stem)
     def test_every_place_is_in_the_node_its_parents_and_the_screen(self, path: Path) -> None:
         tree = parse(path.read_bytes())
         for entry in nodes_of(view(tree, "interactive", "")):
@@ -208,7 +209,7 @@ class TestInteractive:
             above = (tree.screen, *(each.bounds for each in (target, *target.ancestors) if not each.bounds.empty))
             assert "at" not in entry or all(box.contains(*entry["at"]) for box in above)
 
-    @pytest.mark.parametrize("path", DUMPS, ids=lambda path: path.stem)
+    @table("path", DUMPS, ids=lambda path: path.stem)
     def test_every_selector_finds_its_node_first_or_a_label_inside(self, path: Path) -> None:
         check_selectors(parse(path.read_bytes()))
 
@@ -403,9 +404,9 @@ def test_an_empty_tree_has_empty_views() -> None:
 
 
 class TestBudget:
-    @pytest.mark.parametrize("path", DUMPS, ids=lambda path: path.stem)
-    @pytest.mark.parametrize("name", VIEWS)
-    @pytest.mark.parametrize("limit", [600, 2_000, 10_000])
+    @table("path", DUMPS, ids=lambda path: path.stem)
+    @table("name", VIEWS)
+    @table("limit", [600, 2_000, 10_000])
     def test_real_dumps(self, path: Path, name: str, limit: int) -> None:
         xml = path.read_text(encoding="utf-8")
         check_budget(parse(xml), name, xml, limit)

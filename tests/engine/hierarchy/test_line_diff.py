@@ -19,7 +19,7 @@ from clawperator.engine.hierarchy.nodes import Bounds
 from clawperator.engine.hierarchy.serialise import RenderNode, nodes_xml
 from clawperator.engine.hierarchy.tree import parse
 from clawperator.engine.hierarchy.views import MIN_BYTES, Budget, changes, view
-from tests.support import examples
+from tests.support import examples, table
 from tests.view_diffs import patched
 from tests.view_lines import lines_of
 
@@ -38,7 +38,7 @@ class TestLines:
         assert patched(old, hunks) == new
         assert (not hunks) is (old == new)
 
-    @pytest.mark.parametrize(
+    @table(
         ("old", "new", "hunks"),
         [
             ("abc", "aBc", ["@@ -2 +2 @@", "-b", "+B"]),

@@ -12,6 +12,7 @@ from clawperator.engine.contracts.roles import ROLE_NAMES
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.hierarchy.match import Matcher, explain, find_first
 from clawperator.engine.hierarchy.tree import UiTree, parse
+from tests.support import table
 
 DATA = Path(__file__).parents[2] / "data" / "hierarchies"
 DOCTYPE = "derived-doctype-internal-entity.xml"
@@ -75,7 +76,7 @@ def check_matching(tree: UiTree, name: str) -> None:
         assert explain(tree, node, matcher).matches, name
 
 
-@pytest.mark.parametrize("path", sorted(DATA.glob("*.xml")), ids=lambda path: path.stem)
+@table("path", sorted(DATA.glob("*.xml")), ids=lambda path: path.stem)
 def test_bundled_captures(path: Path) -> None:
     tree = parse(path.read_bytes())
     check_whole(tree, path.name)
@@ -106,7 +107,7 @@ def check_malformed(path: Path) -> None:
     assert tree.complete == ("incomplete" not in tree.recovered)
 
 
-@pytest.mark.parametrize("path", sorted((DATA / "malformed").glob("*.xml")), ids=lambda path: path.stem)
+@table("path", sorted((DATA / "malformed").glob("*.xml")), ids=lambda path: path.stem)
 def test_bundled_malformed(path: Path) -> None:
     check_malformed(path)
 

@@ -10,6 +10,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.hierarchy import tree as tree_module
 from clawperator.engine.hierarchy.serialise import hierarchy_xml, nodes_xml, render_node
 from clawperator.engine.hierarchy.tree import NO_BOUNDS, Bounds, UiTree, build, parse
+from tests.support import table
 
 HEAD = "<?xml version='1.0' encoding='UTF-8' standalone='yes' ?>"
 
@@ -84,7 +85,7 @@ class TestNodes:
         assert tree.roots == (a, e)
         assert [n.path for n in tree.nodes] == ["0", "0/0", "0/0/0", "0/1", "1"]
 
-    @pytest.mark.parametrize(
+    @table(
         ("text", "description", "label"),
         [
             ("Wi-Fi", "desc", "Wi-Fi"),
@@ -135,7 +136,7 @@ class TestDialects:
         assert tree.on_screen == (tree.nodes[1],)
         assert (tree.package, tree.rotation) == ("app", 1)
 
-    @pytest.mark.parametrize(("written", "read"), [("0", 0), ("3", 3), ("4", 0), ("-1", 0), ("x", 0), ("", 0)])
+    @table(("written", "read"), [("0", 0), ("3", 3), ("4", 0), ("-1", 0), ("x", 0), ("", 0)])
     def test_rotation(self, written: str, read: int) -> None:
         assert parse(document(rotation=written)).rotation == read
 
@@ -158,7 +159,7 @@ class TestDialects:
 class TestEncodings:
     TEXT = document(node(text="Größe 🙂"))
 
-    @pytest.mark.parametrize(
+    @table(
         "data",
         [
             TEXT,
@@ -208,9 +209,7 @@ class TestEncodings:
 class TestLineBreaks:
     """XML would turn raw line feeds in attribute values into blanks; the Operator writes them raw (wire.md#hierarchy-xml)."""
 
-    @pytest.mark.parametrize(
-        "value", ["a\nb", "\n", "a\tb\n\nc", "one\rtwo", "one\r\ntwo", "x > y\nz", "[list]\n[next]"]
-    )
+    @table("value", ["a\nb", "\n", "a\tb\n\nc", "one\rtwo", "one\r\ntwo", "x > y\nz", "[list]\n[next]"])
     def test_survive_the_operators_dump(self, value: str) -> None:
         tree = parse(hierarchy_xml(render_node({"text": value}, [render_node({"content-desc": value})])))
         assert (tree.nodes[0].text, tree.nodes[1].content_desc) == (value, value)
@@ -244,7 +243,7 @@ class TestLineBreaks:
 
 
 class TestForbiddenCharacters:
-    @pytest.mark.parametrize("character", ["\x00", "\x01", "\x1b", "\x0b", "\ufffe", "\uffff"])
+    @table("character", ["\x00", "\x01", "\x1b", "\x0b", "\ufffe", "\uffff"])
     def test_raw(self, character: str) -> None:
         text = "\n" + document(node(text=f"é {character}z"))
         tree = parse(text)
@@ -323,7 +322,7 @@ class TestOtherOutputAround:
 class TestDamage:
     WHOLE = document('<node text="a"><node text="b"/><node text="é"/></node>')
 
-    @pytest.mark.parametrize(
+    @table(
         ("kept", "texts"),
         [
             ('<node text="b"/>', ["a", "b"]),
@@ -377,7 +376,7 @@ class TestDamage:
         assert not tree.complete
         assert "closing tag" in tree.recovered
 
-    @pytest.mark.parametrize("written", ["Fish & Chips", "a&b;", "&nbsp;", "x && y &amp; z", "&", "&#;"])
+    @table("written", ["Fish & Chips", "a&b;", "&nbsp;", "x && y &amp; z", "&", "&#;"])
     def test_bare_ampersands(self, written: str) -> None:
         text = document(node(text=written), node(text="next"))
         assert reason(refusal(text)) == "not_well_formed"

@@ -9,13 +9,14 @@ import pytest
 from clawperator.engine.logcat.deaths import read_death
 from clawperator.engine.logcat.entry import LogEntry
 from clawperator.engine.logcat.text import TextLogParser
+from tests.support import table
 
 
 def entry(tag: str, message: str, uid: int = 10_150) -> LogEntry:
     return LogEntry.create(message, level="E", tag=tag, pid=4242, tid=4250, uid=uid)
 
 
-@pytest.mark.parametrize(
+@table(
     ("tag", "message", "uid", "pid"),
     [
         ("AndroidRuntime", "FATAL EXCEPTION: main\nProcess: com.example, PID: 99", 10_150, 4242),

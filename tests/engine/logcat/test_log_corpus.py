@@ -10,6 +10,7 @@ import pytest
 
 from clawperator.engine.logcat.entry import LogEntry
 from clawperator.engine.logcat.text import TextLogParser
+from tests.support import table
 
 CORPUS = os.environ.get("CLAWPERATOR_CORPUS", "")
 pytestmark = pytest.mark.skipif(not CORPUS, reason="CLAWPERATOR_CORPUS names no folder of captured logs")
@@ -118,7 +119,7 @@ def test_the_table_names_every_file() -> None:
     assert {path.name for path in (Path(CORPUS) / "logcat").iterdir()} == set(EXPECTED)
 
 
-@pytest.mark.parametrize("name", EXPECTED)
+@table("name", EXPECTED)
 def test_corpus_file(name: str) -> None:
     entries, parser = read(name)
 
@@ -131,7 +132,7 @@ def test_corpus_file(name: str) -> None:
         assert entry.time > 0 or math.isnan(entry.time)
 
 
-@pytest.mark.parametrize("name", [name for name in EXPECTED if name.startswith("derived-goldfish-")])
+@table("name", [name for name in EXPECTED if name.startswith("derived-goldfish-")])
 def test_one_capture_in_every_format_and_modifier(name: str) -> None:
     entries, parser = read(name)
     source, _ = read("goldfish-api27-threadtime-5000-lines.txt")

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.engine.logcat.entry import LogEntry, decode, note, utf16_units
+from tests.support import table
 
 
 def test_reads_its_fields_by_name() -> None:
@@ -27,7 +28,7 @@ def test_is_frozen_and_survives_pickling() -> None:
     assert pickle.loads(pickle.dumps(entry)) == entry
 
 
-@pytest.mark.parametrize(
+@table(
     ("clock", "nanoseconds"),
     [
         (1_700_000_000_123_456_789, 1_700_000_000_123_456_789),

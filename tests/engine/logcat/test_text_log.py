@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from clawperator.engine.logcat.entry import LogEntry
 from clawperator.engine.logcat.text import TextLogParser, parse_text
+from tests.support import table
 
 DATA = Path(__file__).parents[2] / "data" / "logcat"
 CARRIED = {
@@ -38,8 +39,8 @@ def fields(entry: LogEntry, names: tuple[str, ...]) -> tuple[object, ...]:
     return tuple(getattr(entry, name) for name in names)
 
 
-@pytest.mark.parametrize("name", CARRIED)
-@pytest.mark.parametrize("given_format", ["auto", ""])
+@table("name", CARRIED)
+@table("given_format", ["auto", ""])
 def test_the_same_records_in_every_format(name: str, given_format: str) -> None:
     records = [
         LogEntry(
@@ -146,10 +147,8 @@ def test_the_thread_format_is_recognised(tid: str, asked: str) -> None:
     assert parser.format == "thread"
 
 
-@pytest.mark.parametrize("name", ["brief", "process", "thread", "time", "threadtime", "long"])
-@pytest.mark.parametrize(
-    ("printed", "uid"), [("10012", 10012), ("shell", 2000), ("u0_a51", 10051), ("u10_a84", 1010084), ("nosuch", -1)]
-)
+@table("name", ["brief", "process", "thread", "time", "threadtime", "long"])
+@table(("printed", "uid"), [("10012", 10012), ("shell", 2000), ("u0_a51", 10051), ("u10_a84", 1010084), ("nosuch", -1)])
 def test_the_uid_column(name: str, printed: str, uid: int) -> None:
     entry = LogEntry.create("text: with colon", tag="Tag", pid=77, tid=78, clock=b"11-20 14:03:11.902")
 

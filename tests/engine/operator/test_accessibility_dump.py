@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.engine.adb.accessibility import AccessibilityDump, BoundService, parse_accessibility
+from tests.support import table
 
 OURS = "com.clawperator.operator/clawperator.operator.accessibilityservice.OperatorAccessibilityService"
 TALKBACK = "com.google.android.marvin.talkback/.TalkBackService"
@@ -24,7 +25,7 @@ def dump(bound: str, enabled: str, binding: str = "", crashed: str = "") -> str:
     )
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "bound"),
     [
         (dump(RUNNING, f"{{{OURS}}}"), True),

@@ -16,6 +16,7 @@ from clawperator.engine.recordings import reader as module
 from clawperator.engine.recordings.reader import read_file, read_recording
 from clawperator.engine.recordings.records import Click, PressKey, Recording, Scroll, TextChange, WindowChange
 from tests.engine.recordings.sessions import SHOP, Person, click, lines, reading, record, typed, window
+from tests.support import table
 
 
 def refused(data: bytes) -> EngineError:
@@ -71,7 +72,7 @@ def test_the_last_line_needs_no_end_and_blank_lines_may_follow() -> None:
     assert len(reading(data.rstrip()).events) == len(reading(data + b"\n \n").events) == 1
 
 
-@pytest.mark.parametrize(
+@table(
     ("line", "reason"),
     [
         (b"", "empty"),
@@ -95,7 +96,7 @@ def test_a_bad_header_is_line_one(line: bytes, reason: str) -> None:
     assert "beans.ndjson, line 1" in error.message
 
 
-@pytest.mark.parametrize("session", ["../x", "a/b", "", "a b", "a\n", "x" * 129, 7, None])
+@table("session", ["../x", "a/b", "", "a b", "a\n", "x" * 129, 7, None])
 def test_a_session_id_is_a_name_and_no_path(session: object) -> None:
     error = refused(lines(header={"sessionId": session}))
     assert (error.code, error.details["line"]) == (ErrorCode.RECORDING_PARSE_FAILED, 1)
@@ -113,7 +114,7 @@ def broken(**change: Any) -> dict[str, Any]:
     return {key: value for key, value in event.items() if value is not ...}
 
 
-@pytest.mark.parametrize(
+@table(
     ("event", "reason"),
     [
         (broken(type="swipe"), "unknown event type 'swipe'"),

@@ -11,6 +11,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.recordings.records import Click, WindowChange
 from clawperator.engine.recordings.step_log import read_step_log, step_log, summary
 from tests.engine.recordings.sessions import SHOP, click, lines, node, reading, screen, typed, window
+from tests.support import table
 
 SCREEN = screen(node(resource_id=f"{SHOP}:id/go"))
 SCROLL = {
@@ -89,7 +90,7 @@ def test_a_log_is_read_again() -> None:
     assert [(omission.seq, omission.type) for omission in again.dropped] == [(2, "scroll")]
 
 
-@pytest.mark.parametrize(
+@table(
     ("change", "code"),
     [
         ({"schemaVersion": 2}, ErrorCode.RECORDING_SCHEMA_VERSION_UNSUPPORTED),

@@ -14,6 +14,7 @@ from clawperator.engine.runtime import plan as p
 from clawperator.engine.runtime.payload import PayloadError, read_payload
 from clawperator.engine.runtime.plan import Generation, OperatorPlan
 from clawperator.engine.runtime.retry import APP_LAUNCH, NONE, UI_READINESS, UI_SCROLL, RetryPolicy
+from tests.support import table
 
 MATCHER = {"textEquals": "x"}
 
@@ -41,7 +42,7 @@ def test_unknown_keys_are_ignored_everywhere() -> None:
     assert read_payload(text, "0.3") == OperatorPlan("c", "t", "s", 30_000, (p.PlanStep("a1", "sleep", p.Sleep(5)),))
 
 
-@pytest.mark.parametrize(
+@table(
     ("given", "read"),
     [
         (5000, 5000),

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.engine.skills.frames import MAX_FRAMES, MAX_RESULT, SKILL_RESULT, kind_of, parse_frames
+from tests.support import table
 
 MARK = SKILL_RESULT[0]
 OUTPUT = """starting
@@ -64,7 +65,7 @@ def test_an_empty_text() -> None:
     assert parse_frames("TEXT_BEGIN\nTEXT_END") == ({"kind": "text", "line": 1, "text": "", "complete": True},)
 
 
-@pytest.mark.parametrize(
+@table(
     ("line", "reason"),
     [
         (f"{MARK} [1]", "the result is not a JSON object"),

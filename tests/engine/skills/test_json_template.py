@@ -15,6 +15,7 @@ from clawperator.engine.errors import EngineError
 from clawperator.engine.skills.compiled import Compiled
 from clawperator.engine.skills.json_template import compile_template, template_inputs
 from clawperator.engine.skills.variables import MAX_VARS, checked, in_order, parse_vars, text_of
+from tests.support import table
 
 SKILL, NAME, FILE = "com.example.app.read", "status", "skills/x/artifacts/status.recipe.json"
 ACTION: dict[str, Any] = {
@@ -102,7 +103,7 @@ def test_the_order_is_that_of_code_units() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@table(
     ("value", "text"),
     [
         (1, "1"),
@@ -170,7 +171,7 @@ def test_unused_variables_are_reported() -> None:
     assert [(warning["code"], warning["path"]) for warning in document["warnings"]] == [("VAR_UNUSED", "TEXTS")]
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "facts"),
     [
         ("{", {"cause": "EXECUTION_VALIDATION_FAILED"}),
@@ -244,7 +245,7 @@ def test_variables() -> None:
     assert parse_vars('{"a":"x","b":1,"c":1.5,"d":false,"é":""}') == {"a": "x", "b": 1, "c": 1.5, "d": False, "é": ""}
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         " ",

@@ -17,6 +17,7 @@ from clawperator.engine.skills.blocked_terms import BlockedTerms, read_terms
 from clawperator.engine.skills.lint import SEVERITIES, Finding, LintRules, has_errors, lint_skill, lint_text
 from clawperator.engine.skills.registry import Registry, load_registry
 from tests.engine.skills.made import made_registry
+from tests.support import table
 
 TODAY = date(2026, 3, 1)
 NOTHING = BlockedTerms()
@@ -117,7 +118,7 @@ ONE: Mapping[str, tuple[tuple[str, str], str]] = {
 }
 
 
-@pytest.mark.parametrize("code", sorted(set(ONE) - {"L-PERCENT"}))
+@table("code", sorted(set(ONE) - {"L-PERCENT"}))
 def test_each_lint(code: str) -> None:
     change, place = ONE[code]
     text = changed(change)
@@ -162,7 +163,7 @@ def test_an_escaped_input_is_a_literal() -> None:
     assert codes == ["L-ANNOTATION-USER"]
 
 
-@pytest.mark.parametrize("name", ["user_name", "address", "home_label", "email", "phone_number", "account", "contact"])
+@table("name", ["user_name", "address", "home_label", "email", "phone_number", "account", "contact"])
 def test_inputs_that_name_someone(name: str) -> None:
     text = changed(
         ('{name: lamp_label, type: string, required: true, default: ""}', f"{{name: {name}, type: string, default: x}}")
@@ -275,7 +276,7 @@ def test_blocked_terms_are_named() -> None:
 # -- broken recipes
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "code", "line"),
     [
         ("no front matter", "RECIPE_PARSE_FAILED", 1),

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.engine.skills.literals import EMAIL, PATH, PHONE, SERIAL, WORDS, Literal, literals
+from tests.support import table
 
 OURS = {
     "0123456789abcdef": SERIAL,
@@ -27,14 +28,14 @@ OURS = {
 }
 
 
-@pytest.mark.parametrize(("text", "code"), OURS.items())
-@pytest.mark.parametrize(("before", "after"), [("", ""), ("call ", " now"), ('"', '"'), ("(", ")"), ("a: ", ",\nb")])
+@table(("text", "code"), OURS.items())
+@table(("before", "after"), [("", ""), ("call ", " now"), ('"', '"'), ("(", ")"), ("a: ", ",\nb")])
 def test_found_whatever_stands_around_it(text: str, code: str, before: str, after: str) -> None:
     start = len(before)
     assert literals(f"{before}{text}{after}") == [Literal(code, start, start + len(text))]
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "",

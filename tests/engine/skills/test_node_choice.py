@@ -10,6 +10,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.hierarchy.serialise import render_node
 from clawperator.engine.hierarchy.tree import UiTree, build
 from clawperator.engine.skills.node_choice import choose
+from tests.support import table
 
 CLICK: dict[str, Any] = {"id": "press", "type": "click", "params": {}}
 READ: dict[str, Any] = {"id": "press", "type": "read_text", "params": {}}
@@ -33,7 +34,7 @@ ROWS = tree(
 )
 
 
-@pytest.mark.parametrize(
+@table(
     ("selector", "text"),
     [
         ({"selected": True}, "Off"),

@@ -26,6 +26,7 @@ from clawperator.engine.skills.outputs import (
     steps_of,
     variance,
 )
+from tests.support import table
 
 SALT = b"salt"
 
@@ -56,7 +57,7 @@ def read(text: str, **declared: str) -> Any:
 # -- outputs
 
 
-@pytest.mark.parametrize(
+@table(
     ("kind", "text", "value"),
     [
         ("string", " as it is\n", " as it is\n"),
@@ -146,7 +147,7 @@ def test_no_letter_and_no_digit_comes_through(text: str, mode: str) -> None:
 # -- confirmations
 
 
-@pytest.mark.parametrize(
+@table(
     ("expect", "text", "met"),
     [
         ({"equals": "On"}, "On", True),

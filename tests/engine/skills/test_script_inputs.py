@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from clawperator.engine import EngineError
 from clawperator.engine.skills.script_inputs import script_arguments, script_inputs
+from tests.support import table
 
 
 def skill(inputs: Any) -> dict[str, Any]:
@@ -19,7 +20,7 @@ def skill(inputs: Any) -> dict[str, Any]:
 ROOM = skill({"unit_name": "string", "count": "integer?", "mode": "cool|heat"})
 
 
-@pytest.mark.parametrize(
+@table(
     ("schema", "kind", "required", "values"),
     [
         ("string", "string", True, ()),
@@ -45,7 +46,7 @@ def test_schema_texts(schema: str, kind: str, required: bool, values: tuple[str,
     assert (found.type, found.required, found.values, found.flag) == (kind, required, values, "--a-b")
 
 
-@pytest.mark.parametrize(
+@table(
     ("inputs", "args", "words"),
     [
         ({"unit_name": "k", "mode": "cool"}, [], ["--mode", "cool", "--unit-name", "k"]),
@@ -66,7 +67,7 @@ def test_what_the_script_gets(inputs: dict[str, Any], args: list[str], words: li
     assert script_arguments(ROOM, inputs, args) == words
 
 
-@pytest.mark.parametrize(
+@table(
     ("inputs", "args", "code", "name"),
     [
         ({}, [], "SKILL_INPUT_MISSING", "mode"),

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from clawperator.engine.skills.registry import Registry, search
+from tests.support import table
 
 SKILLS: tuple[dict[str, Any], ...] = (
     {
@@ -24,7 +23,7 @@ SKILLS: tuple[dict[str, Any], ...] = (
 REGISTRY = Registry("/r.json", "/", SKILLS, "flag")
 
 
-@pytest.mark.parametrize(
+@table(
     ("filters", "expected"),
     [
         ({}, [0, 1, 2, 3, 4]),

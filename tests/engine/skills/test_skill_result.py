@@ -16,6 +16,7 @@ from clawperator.engine.skills.frames import SKILL_RESULT
 from clawperator.engine.skills.run import run_skill
 from clawperator.engine.skills.skill_result import read_skill_result, result_rows, short
 from tests.engine.skills.made import made_registry
+from tests.support import table
 
 SKILL = "com.example.app.look"
 MARK = "[Clawperator-Skill-Result]"
@@ -44,8 +45,8 @@ def read(stdout: str) -> dict[str, Any] | None:
     return read_skill_result(stdout, SKILL)
 
 
-@pytest.mark.parametrize("mark", SKILL_RESULT)
-@pytest.mark.parametrize("before", ["", "starting\n", "RESULT|a=1\n\n", f"about {MARK}\n", f'{MARK} {{"a": 1}}\n'])
+@table("mark", SKILL_RESULT)
+@table("before", ["", "starting\n", "RESULT|a=1\n\n", f"about {MARK}\n", f'{MARK} {{"a": 1}}\n'])
 def test_it_is_read_under_either_brand_behind_anything(mark: str, before: str) -> None:
     assert read(before + frame(mark=mark)) == {**RESULT, "source": {"kind": "script"}}
 
@@ -55,7 +56,7 @@ def test_without_the_mark_on_a_line_of_its_own_there_is_none(stdout: str) -> Non
     assert read(stdout) is None
 
 
-@pytest.mark.parametrize(
+@table(
     ("changes", "rows"),
     [
         ({}, [("result", "21.5")]),
@@ -85,7 +86,7 @@ def test_the_short_form_has_what_is_meant_of_the_envelopes() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@table(
     ("stdout", "reason"),
     [
         (frame() + "behind it\n", "a further line follows its JSON object: 'behind it'"),

@@ -11,6 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from clawperator.engine.text.redact import Redactor, without_messages
+from tests.support import table
 
 SERIALS = ("R5CT20ABCDE", "emulator-5554", "192.168.1.20:5555", "adb-R5CT20-x1y2z3._adb-tls-connect._tcp", "ab")
 
@@ -19,7 +20,7 @@ def redactor() -> Redactor:
     return Redactor(home="/home/jane.doe", user="jane.doe", host="janes-laptop.lan", serials=SERIALS)
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "left"),
     [
         ('File "/home/jane.doe/x.py", line 3', 'File "~/x.py", line 3'),
@@ -49,7 +50,7 @@ def test_what_goes(text: str, left: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "8b1a9953-c461-4b1f-a9e1-0123456789ab",

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import shlex
 
-import pytest
-
 from clawperator.app.cli.command import build_parser, load
 from clawperator.app.cli.parsing.lookup import find_command
 from clawperator.app.cli.parsing.parser import read
 from clawperator.engine.text.suggestions import command_line
+from tests.support import table
 
 
-@pytest.mark.parametrize(
-    "serial", ["emulator-5554", "adb-X1 (2)._adb-tls-connect._tcp", "x;id", "$(id)", "a'b", "-s", "--json", "ü😀"]
-)
+@table("serial", ["emulator-5554", "adb-X1 (2)._adb-tls-connect._tcp", "x;id", "$(id)", "a'b", "-s", "--json", "ü😀"])
 def test_a_serial_comes_back_from_the_shell_and_the_parser_as_it_was(serial: str) -> None:
     words = shlex.split(command_line("doctor", serial, "--receiver-package", "com.clawperator.operator"))
     assert words[0] == "clawperator"

@@ -38,7 +38,7 @@ from tests.app.console.support import (
     FakeFixer,
     MovableClock,
 )
-from tests.support import patience
+from tests.support import patience, table
 
 ENABLED, HANDSHAKE = "readiness.accessibility.enabled", "readiness.handshake"
 
@@ -469,7 +469,7 @@ async def test_whether_a_tree_can_come_at_all(checks: Any, cannot_answer: bool) 
 # -- the fakes are like the real ones
 
 
-@pytest.mark.parametrize(
+@table(
     ("real", "fake"),
     [
         (Doctor.checks, FakeDoctor.checks),

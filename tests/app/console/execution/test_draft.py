@@ -22,7 +22,7 @@ from clawperator.app.console.text_files import read_text, save_as
 from clawperator.engine.executions.steps import step
 from clawperator.engine.executions.validate import validate
 from clawperator.engine.hierarchy.matcher import Matcher
-from tests.support import OWNER
+from tests.support import OWNER, table
 
 TAP = step("tap", matcher=Matcher(text_equals="Wi‑Fi"))
 BACK = step("back")
@@ -153,7 +153,7 @@ def test_faults_of_a_payload_are_shown_where_they_are_and_not_repaired() -> None
     assert list(draft.steps)[:3] == broken
 
 
-@pytest.mark.parametrize("payload", [None, 3, [], {}, {"actions": 3}, {"actions": [1]}, {"actions": None}])
+@table("payload", [None, 3, [], {}, {"actions": 3}, {"actions": [1]}, {"actions": None}])
 def test_what_holds_no_steps_is_refused_and_changes_nothing(payload: object) -> None:
     draft = Draft()
     draft.append(TAP)
@@ -361,7 +361,7 @@ def test_what_is_written_is_kept_to_the_letter_until_a_step_is_changed() -> None
     assert draft.check()[0] is not None
 
 
-@pytest.mark.parametrize(
+@table(
     "text", ["[]", "3", '{"actions": 3}', '{"actions": [1]}', "{", '{"a": 1, "a": 2}', "", "NaN", "[" * 100 + "]" * 100]
 )
 def test_text_that_is_no_execution_is_kept_and_says_why(text: str) -> None:

@@ -11,6 +11,7 @@ import pytest
 from clawperator.app.console.inspect.follow_controller import FollowController, follow_words
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.follow.follower import FollowState
+from tests.support import table
 
 
 class FakeFollow:
@@ -115,7 +116,7 @@ async def test_the_last_look_is_still_known_as_ours_after_the_end(desk: Controll
     await desk.settle()
 
 
-@pytest.mark.parametrize(
+@table(
     ("state", "words"),
     [
         (None, ""),

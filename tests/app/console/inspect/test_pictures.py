@@ -29,7 +29,7 @@ from clawperator.engine.simulator.device import create_device
 from clawperator.engine.simulator.run import Simulation
 from clawperator.widgets.picture_view import Picture
 from clawperator.widgets.text.times import WallClock
-from tests.support import running
+from tests.support import running, table
 
 CLOCK = WallClock(lambda: 1_700_000_940.0)
 HAS_EXTRA = importlib.util.find_spec("textual_image") is not None
@@ -70,7 +70,7 @@ def test_a_phones_screen_is_kept_in_a_size_that_terminals_can_show() -> None:
     assert picture.image.mode == "RGB"
 
 
-@pytest.mark.parametrize("mode", ["RGBA", "L", "LA", "P", "1", "I;16"])
+@table("mode", ["RGBA", "L", "LA", "P", "1", "I;16"])
 def test_every_kind_of_png_becomes_rgb(mode: str) -> None:
     image = Image.new(mode, (8, 8), 60_000) if mode == "I;16" else Image.new("RGB", (8, 8), "#ff0000").convert(mode)
     out = io.BytesIO()
@@ -98,7 +98,7 @@ def test_a_screen_that_is_black_between_the_system_bars_is_no_picture(bars: str)
 BOMB = header(3_900, 3_900) + chunk(b"IDAT", zlib.compress(bytes(1000))) + chunk(b"IEND", b"")
 
 
-@pytest.mark.parametrize(
+@table(
     ("data", "words"),
     [
         (b"", "not send a PNG picture"),
@@ -223,8 +223,8 @@ def test_graphics_are_chosen_by_the_environment(env: dict[str, str], wanted: str
     assert choose_graphics(env, wanted) == choice
 
 
-@pytest.mark.parametrize("wanted", pictures.CHOICES)
-@pytest.mark.parametrize("look", [PLAIN._replace(ascii=True), PLAIN._replace(no_colour=True), MONO])
+@table("wanted", pictures.CHOICES)
+@table("look", [PLAIN._replace(ascii=True), PLAIN._replace(no_colour=True), MONO])
 def test_without_colours_or_glyphs_there_is_no_picture(look: Look, wanted: str) -> None:
     assert choose_graphics({"TERM": "xterm-kitty"}, wanted, look=look) == "none"
 

@@ -18,7 +18,7 @@ from clawperator.engine.simulator.log_buffer import HEADER, LogBuffer, LogRecord
 from clawperator.engine.simulator.log_print import LogPrinter, parse_time
 from clawperator.engine.simulator.shell import Shell
 from clawperator.engine.simulator.streams import Null, Streams, no_input
-from tests.support import patience
+from tests.support import patience, table
 
 from .conftest import Ran, Runner, make_device
 
@@ -45,14 +45,14 @@ RECORDS = [
 ]
 
 
-@pytest.mark.parametrize("style", ["brief", "process", "tag", "thread", "raw", "time", "threadtime", "long"])
+@table("style", ["brief", "process", "tag", "thread", "raw", "time", "threadtime", "long"])
 def test_the_same_records_as_a_real_logcat_prints_them(style: str) -> None:
     printer = LogPrinter(style)
     printed = printer.divider(0) + b"".join(map(printer.entry, RECORDS))
     assert printed == (GOLDENS / f"golden-same-records-{style}.txt").read_bytes()
 
 
-@pytest.mark.parametrize(
+@table(
     ("style", "modifiers", "line"),
     [
         ("threadtime", ["uid"], "01-13 01:49:39.074 10012  2348  2348 E Lock    : msg\n"),
@@ -114,7 +114,7 @@ def test_printable_escapes_what_a_terminal_would_obey() -> None:
     assert LogPrinter("raw", ["printable"]).entry(entry) == b"a\\033[31m\\tb\\\\c\nd\n"
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "sdk", "expected"),
     [
         ("1700000000.5", 34, 1_700_000_000_500_000_000),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.simulator.scenario import FAULTS, MAX_SCENARIO_BYTES, Scenario, load_scenario, parse_scenario
+from tests.support import table
 
 
 def problem(text: str | bytes) -> str:
@@ -40,7 +41,7 @@ def test_a_file_is_read_and_named(tmp_path: Path) -> None:
         load_scenario(tmp_path / "none.yaml")
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "message"),
     [
         ("a: 1", "flaky.yaml:1: a: Extra inputs"),

@@ -11,6 +11,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.validate import validate
 from clawperator.engine.skills.compiled_json import read_compiled
 from tests.engine.skills.recipe.support import CLICK, CONFIRM, OPEN, READ, TYPE, compiled, recipe, refusal
+from tests.support import table
 
 NAME: dict[str, Any] = {"name": "label", "type": "string", "required": False, "default": "Wi-Fi"}
 CHOOSE: dict[str, Any] = {**CLICK, "selector": {"text_equals": "Go", "enabled": True}}
@@ -20,7 +21,7 @@ def shape(text: str) -> list[list[str]]:
     return [[action["id"] for action in execution["actions"]] for execution in compiled(text).executions]
 
 
-@pytest.mark.parametrize(
+@table(
     "selector",
     [
         {"clickable": True},
@@ -32,7 +33,7 @@ def shape(text: str) -> list[list[str]]:
         {"all_of": [{"class": "TextView"}, {"text_contains": "a"}]},
     ],
 )
-@pytest.mark.parametrize("step", [READ, CLICK, {**TYPE, "confirm": CONFIRM}])
+@table("step", [READ, CLICK, {**TYPE, "confirm": CONFIRM}])
 def test_the_extras_are_a_choice(step: dict[str, Any], selector: dict[str, Any]) -> None:
     text = recipe({**step, "selector": selector})
     made = compiled(text)
@@ -109,7 +110,7 @@ def test_a_deep_choice_is_refused(levels: int) -> None:
         read_compiled(compiled(recipe(CHOOSE)).to_dict() | {"choices": [{"stepId": "press", "selector": selector}]})
 
 
-@pytest.mark.parametrize(
+@table(
     ("choice", "path"),
     [
         ({"stepId": "read", "selector": {"enabled": True}}, "executions.1.actions.0.params.matcher"),

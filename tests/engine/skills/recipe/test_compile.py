@@ -30,6 +30,7 @@ from tests.engine.skills.recipe.support import (
     recipe,
     refusal,
 )
+from tests.support import table
 
 LAMP = """\
 ---
@@ -142,7 +143,7 @@ def test_a_recipe_that_begins_by_itself(steps: tuple[dict[str, Any], ...]) -> No
     assert not [name for name in ids(recipe(*steps, **OWN)) if name.startswith("__")]
 
 
-@pytest.mark.parametrize(
+@table(
     ("steps", "step_id"),
     [
         ((READ,), "read"),

@@ -15,6 +15,7 @@ from clawperator.engine.skills.recipe.model import value_problem
 from clawperator.engine.skills.recipe.rules import read_recipe
 from clawperator.engine.skills.recipe.source import read_source
 from tests.engine.skills.recipe.support import CONFIRM, READ, TYPE, actions, compiled, line_of, params, recipe, refusal
+from tests.support import table
 
 WANTED = {"name": "word", "type": "string", "required": True, "default": ""}
 LOOK = {**READ, "selector": {"text_contains": "${inputs.word}"}}
@@ -84,7 +85,7 @@ def test_only_declared_inputs_are_named(place: str, step: dict[str, Any]) -> Non
     assert "other" in error.hint
 
 
-@pytest.mark.parametrize(
+@table(
     ("kind", "value", "text"),
     [
         ("string", "a", "a"),
@@ -107,7 +108,7 @@ def test_values_as_text(kind: str, value: Any, text: str) -> None:
     assert looked_for({"name": "word", "type": kind, "default": value}, {}) == text
 
 
-@pytest.mark.parametrize(
+@table(
     ("declared", "value", "expected"),
     [
         ({"type": "string"}, 5, "text"),
@@ -145,7 +146,7 @@ def test_values_that_the_device_would_not_take(step: dict[str, Any], value: str)
     assert error.details["line"] == line_of(text, "${inputs.word}")
 
 
-@pytest.mark.parametrize("value", [None, [], {}, float("nan"), float("inf"), b"x"])
+@table("value", [None, [], {}, float("nan"), float("inf"), b"x"])
 def test_variables_are_scalars(value: Any) -> None:
     with pytest.raises(EngineError) as caught:
         compiled(recipe(LOOK, inputs=[WANTED]), {"word": value})
@@ -181,7 +182,7 @@ def test_inputs_for_forms() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@table(
     "name",
     [
         "person",
@@ -200,9 +201,7 @@ def test_personal(name: str) -> None:
     assert is_personal(name)
 
 
-@pytest.mark.parametrize(
-    "name", ["query", "count", "temperature", "personality_x", "filename", "unlabelled", "timeout"]
-)
+@table("name", ["query", "count", "temperature", "personality_x", "filename", "unlabelled", "timeout"])
 def test_not_personal(name: str) -> None:
     assert not is_personal(name)
 
@@ -223,7 +222,7 @@ def test_any_value_arrives_as_it_is(value: str) -> None:
     assert json.loads(json.dumps(action)) == action
 
 
-@pytest.mark.parametrize("kind", ["integer", "number"])
-@pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan")])
+@table("kind", ["integer", "number"])
+@table("value", [float("inf"), float("-inf"), float("nan")])
 def test_a_value_that_is_not_finite_is_no_number(kind: str, value: float) -> None:
     assert value_problem(kind, value, ())

@@ -20,19 +20,20 @@ from tests.engine.skills.recipe.support import (
     recipe,
     refusal,
 )
+from tests.support import table
 
 AN_INPUT = {"name": "query", "type": "string"}
 AN_OUTPUT = {"name": "read", "type": "string"}
 
 
-@pytest.mark.parametrize("key", list(HEAD))
+@table("key", list(HEAD))
 def test_every_required_key(key: str) -> None:
     error = refusal(recipe(**{key: ...}), "RECIPE_SCHEMA_INVALID")
     assert (error.details["path"], error.details["expected"]) == (key, "a value")
     assert f"{key}: is missing" in error.message
 
 
-@pytest.mark.parametrize(
+@table(
     ("head", "path"),
     [
         ({"recipe_id": "has space"}, "recipe_id"),
@@ -155,7 +156,7 @@ def test_what_is_right() -> None:
 # -- steps
 
 
-@pytest.mark.parametrize(
+@table(
     ("step", "path"),
     [
         ({**READ, "id": ...}, "id"),
@@ -235,9 +236,7 @@ def test_wrong_steps(step: dict[str, Any], path: str) -> None:
         assert error.details["stepId"] == step["id"][:100]
 
 
-@pytest.mark.parametrize(
-    "kind", ["tap", "Click", "press_key", "open_uri", "scroll", "take_screenshot", "doctor_ping", ""]
-)
+@table("kind", ["tap", "Click", "press_key", "open_uri", "scroll", "take_screenshot", "doctor_ping", ""])
 def test_types_of_steps(kind: str) -> None:
     text = recipe({**READ, "type": kind, "nonsense": 1})
     error = refusal(text, "RECIPE_STEP_UNSUPPORTED")

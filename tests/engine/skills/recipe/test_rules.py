@@ -19,13 +19,14 @@ from tests.engine.skills.recipe.support import (
     recipe,
     refusal,
 )
+from tests.support import table
 
 SLEEP = {"id": "nap", "type": "sleep", "params": {"durationMs": 1}}
 WAIT = {"id": "wait", "type": "wait_for_node", "selector": {"text_equals": "x"}}
 SCROLL = {**CLICK, "id": "scroll", "type": "scroll_and_click"}
 
 
-@pytest.mark.parametrize(
+@table(
     ("step", "needed"),
     [
         (READ, {"observe"}),
@@ -69,7 +70,7 @@ FLOW_TYPING = {"recipe_type": "flow", "capabilities": [*FLOW["capabilities"], "t
 FLOW_TOGGLING = {"recipe_type": "flow", "capabilities": [*FLOW["capabilities"], "toggle"]}
 
 
-@pytest.mark.parametrize(
+@table(
     ("head", "steps"),
     [
         (ACTION, (CLICK, READ)),
@@ -90,7 +91,7 @@ def test_verified(head: dict[str, Any], steps: tuple[dict[str, Any], ...]) -> No
     assert compiled(recipe(*steps, **head)).recipe
 
 
-@pytest.mark.parametrize(
+@table(
     ("head", "steps", "step_id"),
     [
         (ACTION, (CLICK,), "press"),

@@ -10,6 +10,7 @@ from clawperator.engine.contracts.matcher import FIELDS as MATCHER_FIELDS
 from clawperator.engine.contracts.roles import ROLE_NAMES
 from clawperator.engine.skills.recipe.selectors import FIELDS, ROLES
 from tests.engine.skills.recipe.support import CLICK, READ, compiled, line_of, params, recipe, refusal
+from tests.support import table
 
 ID = {"resource_id": "com.example.app:id/line"}
 
@@ -46,7 +47,7 @@ def test_texts_go_in_as_they_are() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "role"),
     [
         *((name, "textfield") for name in ("EditText", "TextInputEditText", "AutoCompleteTextView")),
@@ -67,9 +68,7 @@ def test_classes_become_roles(name: str, role: str) -> None:
     assert matcher({"class": f"android.widget.{name}"}) == {"role": role}
 
 
-@pytest.mark.parametrize(
-    "name", ["TextView", "android.view.View", "edittext", "Buttons", "ScrollView", "x.", "${inputs.x}"]
-)
+@table("name", ["TextView", "android.view.View", "edittext", "Buttons", "ScrollView", "x.", "${inputs.x}"])
 def test_classes_without_a_role(name: str) -> None:
     error = refusal(recipe({**WAIT, "selector": {"class": name, **ID}}), "RECIPE_SELECTOR_UNSUPPORTED")
     assert error.details["key"] == "class"
@@ -90,7 +89,7 @@ def test_alternatives_that_are_one_matcher() -> None:
         assert error.details["key"] == "any_of"
 
 
-@pytest.mark.parametrize(
+@table(
     ("selector", "key"),
     [
         ({"text_equals": "a", "all_of": [{"text_equals": "b"}]}, "text_equals"),
@@ -137,7 +136,7 @@ def test_advisory_drops_it_beside_an_id(lost: dict[str, Any]) -> None:
     assert "resource_id" in error.hint
 
 
-@pytest.mark.parametrize(
+@table(
     ("selector", "key"),
     [
         ({}, "selector"),
@@ -162,7 +161,7 @@ def test_a_slip_of_the_pen_is_seen() -> None:
     assert error.hint == "Did you mean 'text_equals'?"
 
 
-@pytest.mark.parametrize(
+@table(
     ("selector", "path"),
     [
         ({"text_equals": 5}, "selector.text_equals"),

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from clawperator.engine.errors import EngineError
 from clawperator.engine.skills.recipe.source import MAX_RECIPE_BYTES, Source, read_source
+from tests.support import table
 
 HEAD = "---\na: 1\n---\n"
 STEP = "## Step 1\n```yaml\nid: x\n```\n"
@@ -55,7 +56,7 @@ def test_a_byte_order_mark_is_skipped() -> None:
     assert read_source("\ufeff" + HEAD + STEP).frontmatter.value == {"a": 1}
 
 
-@pytest.mark.parametrize(
+@table(
     ("heading", "is_step"),
     [
         ("## Step 1", True),
@@ -84,7 +85,7 @@ def test_what_is_a_step(heading: str, is_step: bool) -> None:
     assert len(source.stray) == 1 - is_step
 
 
-@pytest.mark.parametrize(
+@table(
     ("fence", "counts"),
     [
         ("```yaml\nid: y\n```", True),
@@ -117,7 +118,7 @@ def test_a_block_with_a_fence_inside() -> None:
     assert read_source(text).steps[0][1].value == {"id": "```\n## Step 2\n```\n"}
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "line", "said"),
     [
         ("", 1, "no front matter"),

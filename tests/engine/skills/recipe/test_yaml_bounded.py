@@ -10,9 +10,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from clawperator.engine.skills.recipe.yaml_bounded import MAX_DEPTH, MAX_VALUES, Loaded, YamlError, load
+from tests.support import table
 
 
-@pytest.mark.parametrize(
+@table(
     ("written", "meant"),
     [
         # texts that YAML 1.1 takes for something else
@@ -50,7 +51,7 @@ def test_scalars(written: str, meant: object) -> None:
     assert type(value) is type(meant)
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "said", "line"),
     [
         ("a: &x 1\nb: *x", "anchors and aliases", 0),
