@@ -107,7 +107,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "policy check": ("policy:Check", "Check a payload against the policy, without a device"),
     "policy schema": ("schema:PolicySchema", "Print the JSON Schema of the policy file"),
     "watch": ("watch:Watch", "Stream executions and UI trees of a device as JSON Lines"),
-    "lock status": ("lock:LockStatus", "Show which devices are locked, and by which process"),
+    "lock status": ("device:LockStatus", "Show which devices are locked, and by which process"),
     "history list": ("history:ListRuns", "List recorded runs, newest first"),
     "history show": ("history:Show", "Show one run: payload, steps, log lines, envelope, UI trees"),
     "history export": ("history:Export", "Export runs as JSON Lines, or one run as a ZIP file"),

@@ -57,7 +57,6 @@ PARSED = {
     "hierarchy/selectors.py": {"int(step)": "a step of a path that this module made"},
     "hierarchy/source.py": {"int(digits, 16 if hexadecimal else 10)": "at most _MAX_DIGITS, checked above"},
     "hierarchy/tree.py": {"int(rotation)": "one of four texts, checked in the same expression"},
-    "logcat/chunks.py": {"int(digits)": "at most _INDEX_DIGITS, by the bounds of the search"},
     "logcat/entry.py": {
         **{f"int(found['{name}'])": "a group of _STAMP, two or four digits"
            for name in ("year", "month", "day", "hour", "minute", "second", "zone_hours", "zone_minutes")},

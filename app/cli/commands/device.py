@@ -1,8 +1,8 @@
-"""``app …`` and ``device …``: apps and state of one device."""
+"""``app …``, ``device …`` and ``lock status``: apps and state of one device, and who uses which."""
 
 from __future__ import annotations
 
-from clawperator.app.cli.command import Answer, Options
+from clawperator.app.cli.command import Answer, Command, Options
 from clawperator.app.cli.engine_command import EngineCommand
 from clawperator.app.cli.parsing.common_flags import POLICY_FLAG
 from clawperator.app.cli.parsing.flags import Flag, Word, switch
@@ -170,3 +170,18 @@ class DeviceLogs(DeviceCommand):
 
     def ask(self, admin: DeviceAdmin, options: Options) -> Awaitable[dict[str, Any]]:
         return admin.logs(lines=options.lines, package=options.app or "")
+
+
+class LockStatus(Command):
+    notes = "Without --device-id, lists every device that is locked or settling after an unknown outcome."
+    examples = ("", "--device-id emulator-5554")
+
+    def run(self, options: Options) -> Answer:
+        import asyncio
+
+        from clawperator.app.cli.settings import resolve_settings
+        from clawperator.engine import Engine
+
+        engine = Engine(resolve_settings(options))
+        locks = [asyncio.run(engine.lock_of(options.device_id))] if options.device_id else engine.locks()
+        return Answer({"locks": [lock.to_dict() for lock in locks]}, view="devices.locks")
