@@ -46,11 +46,6 @@ class Listening:
 OnReady = Callable[[Listening], object]
 
 
-def _is_news(record: logging.LogRecord) -> bool:
-    """Drop asyncio's warning about a client that left while it was being answered."""
-    return record.msg != "socket.send() raised exception."
-
-
 class Host:
     """A listening socket and the accepted tokens; ``tokens`` is ``None`` without authentication. To be closed.
 
@@ -66,7 +61,6 @@ class Host:
             self.close()
             raise
         self.connections = ConnectionTable()
-        logging.getLogger("asyncio").addFilter(_is_news)
 
     def close(self) -> None:
         self._listening.close()

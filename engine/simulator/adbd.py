@@ -120,6 +120,8 @@ class Transport:
             pass
 
     async def send(self, packet: Packet) -> None:
+        if self._writer.is_closing():  # the other streams write before their tasks are cancelled
+            raise ConnectionResetError
         self._writer.write(packet.encode(checksum=self._checksums))
         await self._writer.drain()
 

@@ -222,6 +222,20 @@ async def test_a_disconnect_drops_every_transport_and_a_return_accepts_again(dev
             each.writer.close()
 
 
+async def test_what_streams_write_as_the_device_is_unplugged_is_not_written(
+    device: SimulatedDevice, caplog: pytest.LogCaptureFixture
+) -> None:
+    """asyncio warns of each write to a closed connection after the fifth: ``socket.send() raised exception.``"""
+    async with peer_of(device) as peer:
+        await peer.connect()
+        for local in range(1, 11):
+            assert (await peer.open("shell,v2,raw:logcat", local=local)).command == OKAY
+        device.log.write(pid=1, tid=1, uid=1, level="I", tag="t", message="m")
+        device.disconnect()
+        assert await peer.closed()
+    assert caplog.messages == []
+
+
 async def test_leaving_the_simulation_ends_open_connections() -> None:
     async with Simulation([make_device()], mode="adbd") as simulation:
         peer = Peer(*await asyncio.open_connection("127.0.0.1", simulation.port))
