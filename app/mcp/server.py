@@ -115,7 +115,7 @@ async def run_tool(service: McpService, tool: Tool, call: Call, arguments: Mappi
         call.how = base.how(given)
         given, ids = await service.with_whole_ids(call, given)
         reply = await tool.run(service, call, given)
-        if ids and not given.get("brief", True):
+        if ids:
             reply = reply._replace(document={**(reply.document or {}), "resolvedIds": ids})
     except asyncio.CancelledError:
         service.remember_cancelled(call)

@@ -19,7 +19,6 @@ from clawperator.engine.errors import EngineError, ErrorCode, interruption
 from clawperator.engine.executions import build
 from clawperator.engine.executions.composition import Composition
 from clawperator.engine.executions.finish import RunOptions
-from clawperator.engine.executions.short_ids import ids_of, short_ids, with_full_ids
 from clawperator.engine.facade import BackendOptions
 from clawperator.engine.follow.trees import SeenTree
 
@@ -45,9 +44,6 @@ class Call:
     def quiet(self) -> Call:
         """Return a call of the same caller whose progress is not reported: one of many devices."""
         return Call(Progress(_unreported), self.caller, how=self.how)
-
-
-_ANY_AGE = 10**15
 
 
 async def _unreported(at: float, total: float | None, message: str | None) -> None:
@@ -189,24 +185,11 @@ class McpService(Service):
     # -- trees
 
     async def with_whole_ids(self, call: Call, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-        """Return ``arguments`` with the whole id for each short one of a view, and which became what.
-
-        The last known tree of the device finds them, a new one what that has not exactly once: not for a plan, whose later steps
-        see other screens, and whose ids stay as they are where the view does not have them once. Raises ``EngineError`` (NODE_AMBIGUOUS).
-        """
-        short, found, start = [*short_ids(arguments)], dict[str, str](), time.time()
-        if "devices" in arguments or not short:
-            return dict(arguments), found
-        try:
-            _, seen = await self.read_tree(call, arguments.get("deviceId"), _ANY_AGE)
-            tree = await seen.read()
-            once = all(len(ids_of(tree, each)) == 1 for each in short)
-            if "execution" not in arguments and not once and seen.at < start:
-                _, seen = await self.read_tree(call, arguments.get("deviceId"))
-                tree = await seen.read()
-        except EngineError:
-            return dict(arguments), found  # the call itself reports what is wrong
-        return with_full_ids(arguments, tree, found, exact="execution" not in arguments), found
+        """Return ``arguments`` with the whole id for each short one, and which became what. Those for a fleet stay as they are."""
+        if "devices" in arguments:
+            return dict(arguments), {}
+        read = partial(self.read_tree, call, arguments.get("deviceId"))
+        return await self.whole_ids(arguments, read, plan="execution" in arguments)
 
     async def read_tree(
         self, call: Call, device_id: str | None, max_age_ms: int = 0, *, verify: bool = False

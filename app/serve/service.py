@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from clawperator.engine.events.types import CheckFinished
 from clawperator.engine.executions.drain import Drain
 from clawperator.engine.executions.matcher_check import MATCHERS
 from clawperator.engine.executions.references import matcher_of, nodes_of
+from clawperator.engine.executions.short_ids import ids_of, short_ids, with_full_ids
 from clawperator.engine.follow.trees import LastTrees, SeenTree, tree_text
 from clawperator.engine.hierarchy import queries
 from clawperator.engine.hierarchy.match import Matcher
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
     from clawperator.engine.doctor.check import Check
     from clawperator.engine.executions.attempt import ExecutionResult
     from clawperator.engine.facade import Engine
+
+_ANY_AGE = 10**15
+"""Milliseconds: older than any tree. One that an execution has made out of date is not kept (``LastTrees.executed``)."""
 
 Execute = Callable[..., Awaitable["ExecutionResult"]]
 """``(payload, *, device_id, …)`` to its result, for one caller."""
@@ -102,6 +107,33 @@ class Service:
             if known.get("code") == exc.code:
                 exc.hint, exc.details = known["hint"], {**exc.details, **known.get("details", {})}
             raise
+
+    async def whole_ids(
+        self,
+        arguments: Mapping[str, Any],
+        read: Callable[[int], Awaitable[tuple[str, SeenTree]]],
+        *,
+        plan: bool = False,
+    ) -> tuple[dict[str, Any], dict[str, str]]:
+        """Return ``arguments`` with the whole id for each short one (``full_id``), and which became what.
+
+        The last known tree of the device finds them, a new one what that has not exactly once: not for a plan, whose later steps
+        see other screens, and whose ids stay as they are where the view does not have them once. ``read`` takes the maximum age.
+        Raises ``EngineError`` (NODE_AMBIGUOUS).
+        """
+        short, found, start = [*short_ids(arguments)], dict[str, str](), time.time()
+        if not short:
+            return dict(arguments), found
+        try:
+            _, seen = await read(_ANY_AGE)
+            tree = await seen.read()
+            once = all(len(ids_of(tree, each)) == 1 for each in short)
+            if not plan and not once and seen.at < start:
+                _, seen = await read(0)
+                tree = await seen.read()
+        except EngineError:
+            return dict(arguments), found  # what needs the ids reports what is wrong
+        return with_full_ids(arguments, tree, found, exact=not plan), found
 
     async def matcher(self, fields: Mapping[str, str], serial: str, seen: SeenTree) -> Matcher:
         """Return the matcher of ``fields``, of which a reference is resolved on the tree. Raises ``EngineError``."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request
@@ -19,7 +20,6 @@ from clawperator.app.serve.verbs import VERBS, DeviceCommand, VerbArguments, in_
 from clawperator.engine.contracts.issues import shown
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.brief import brief
-from clawperator.engine.executions.short_ids import short_ids, with_full_ids
 
 router = APIRouter(tags=["executions"])
 
@@ -87,10 +87,9 @@ async def run_verb(
             with acting(request) as engine:
                 admin = engine.device_admin(device_id=body.device_id or None, wait_ms=body.wait_ms)
                 return answer(await sent.run(admin))
-        ids: dict[str, str] = {}
-        if any(short_ids(body.arguments)):
-            _, seen = await read_tree(service, request, 0, **body.place)
-            sent = made(verb, with_full_ids(body.arguments, await seen.read(), ids), source=SOURCE)
+        given, ids = await service.whole_ids(body.arguments, partial(read_tree, service, request, **body.place))
+        if ids:
+            sent = made(verb, given, source=SOURCE)
         result = await service.execute(request, sent, **body.place, options=body.options)
     document = result.to_dict()
     content = await asyncio.to_thread(brief, document) if body.brief else document

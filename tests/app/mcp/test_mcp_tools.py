@@ -308,11 +308,14 @@ async def test_a_short_id_of_a_view_means_the_whole_one(visit: Visit) -> None:
         opened = await agent.ok("action", type="open_app", applicationId="com.example.shop", then="compact")
         assert "id=search_bar" in opened["then"]["lines"]
         assert (await agent.ok("match", selector={"resourceId": "search_bar"}))["count"] == 1
-        await agent.ok("action", type="click", selector={"resourceId": "search_bar"}, then="none")
+        clicked = await agent.ok("action", type="click", selector={"resourceId": "search_bar"}, then="none")
+        assert clicked["resolvedIds"] == {"search_bar": "com.example.shop:id/search_bar"}
         matcher = {"resourceId": "search_src_text"}
         actions = [{"id": "t", "type": "enter_text", "params": {"matcher": matcher, "text": "tea"}}]
-        await agent.ok("execute", execution={"actions": actions})
-        assert (await agent.ok("match", selector={"resourceId": "no_such"}))["count"] == 0
+        typed = await agent.ok("execute", execution={"actions": actions})
+        assert typed["resolvedIds"] == {"search_src_text": "com.example.shop:id/search_src_text"}
+        none = await agent.ok("match", selector={"resourceId": "no_such"})
+        assert (none["count"], "resolvedIds" in none) == (0, False)
 
 
 async def test_a_short_id_that_the_last_view_has_not_is_looked_for_on_the_screen(visit: Visit) -> None:
