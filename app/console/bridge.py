@@ -26,14 +26,12 @@ from clawperator.app.console.inspect.pictures import take
 from clawperator.app.console.messages import (
     DevicesUpdate,
     DoctorUpdate,
-    FollowUpdate,
     LocksUpdate,
     NoticeUpdate,
-    PictureUpdate,
-    SilentUpdate,
     SnapshotUpdate,
     StreamUpdate,
     Update,
+    ValueUpdate,
     WorkUpdate,
 )
 from clawperator.app.console.trees import read_tree, warm
@@ -97,19 +95,19 @@ class Bridge:
         self._tail: asyncio.Task[None] | None = None
         self._jobs: dict[str, asyncio.Task[None]] = {}
         self.doctor = DoctorController(engine, self._spawn_bare, self._doctor_changed, self._say, clock)
-        self._following = FollowController(engine, self._spawn, lambda device, state: post(FollowUpdate(device, state)))
+        self._following = FollowController(engine, self._spawn, lambda _, state: post(ValueUpdate("follow", state)))
         self._held: Mapping[str, Mapping[str, Any]] = {}
         self.mirror = Mirror(
             engine,
             clock,
             self._spawn,
-            lambda picture: post(PictureUpdate(picture)),
+            lambda picture: post(ValueUpdate("picture", picture)),
             lambda serial: serial in self._held,
         )
         self._devices: tuple[DeviceEntry, ...] = ()
         self._probing = probing
         self._probe = DeviceProbe(
-            engine, self.doctor, lambda serials: post(SilentUpdate(serials)), self._is_usable, self.first_look
+            engine, self.doctor, lambda serials: post(ValueUpdate("silent", serials)), self._is_usable, self.first_look
         )
         self._own: deque[str] = deque(maxlen=_OWN_COMMANDS)
         self._dumps: deque[SnapshotSeen] = deque()
@@ -289,7 +287,7 @@ class Bridge:
                 self.doctor.rerun()
 
     async def _picture(self, device_id: str) -> None:
-        self._post(PictureUpdate(await take(self._engine, device_id, self._clock)))
+        self._post(ValueUpdate("picture", await take(self._engine, device_id, self._clock)))
 
     async def _open_files(self, paths: Sequence[str]) -> None:
         from clawperator.engine.follow.saved_dumps import read_dump

@@ -8,23 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
 from textual.message import Message
 
 from clawperator.engine.adb.presence import DeviceEntry
 from clawperator.engine.events.types import EngineEvent
 from clawperator.widgets.models.doctor_report import DoctorReport
-from clawperator.widgets.models.emulators import EmulatorsState
 from clawperator.widgets.models.fix_run import FixRun
-from clawperator.widgets.models.setup import SetupState
-from clawperator.widgets.models.skills import SkillsState
 from clawperator.widgets.models.snapshot import TreeSnapshot
 from clawperator.widgets.notice_line import Notice
-from clawperator.widgets.picture_view import Picture
-
-if TYPE_CHECKING:
-    from clawperator.engine.follow.follower import FollowState
 
 
 class Update(Message, bubble=False):
@@ -47,10 +40,14 @@ class DevicesUpdate(StateUpdate, bubble=False):
 
 
 @dataclass(eq=False)
-class SilentUpdate(StateUpdate, bubble=False):
-    """The serials of devices that do not respond, though adb lists them as connected."""
+class ValueUpdate(StateUpdate, bubble=False):
+    """A value that ``Session`` has under ``name`` and only shows."""
 
-    serials: frozenset[str]
+    name: Literal["follow", "machines", "picture", "setup", "silent", "skills"]
+    value: Any
+
+    def can_replace(self, message: Message) -> bool:
+        return isinstance(message, ValueUpdate) and message.name == self.name
 
 
 @dataclass(eq=False)
@@ -91,45 +88,6 @@ class WorkUpdate(StateUpdate, bubble=False):
     text: str
     since: float = 0.0
     problem: str = ""
-
-
-@dataclass(eq=False)
-class FollowUpdate(StateUpdate, bubble=False):
-    """The state of follow mode on ``device_id``; ``None``: it was switched off."""
-
-    device_id: str
-    state: FollowState | None
-
-
-@dataclass(eq=False)
-class PictureUpdate(StateUpdate, bubble=False):
-    """A screenshot, or why there is none."""
-
-    picture: Picture
-
-    def can_replace(self, message: Message) -> bool:
-        return isinstance(message, PictureUpdate) and message.picture.device_id == self.picture.device_id
-
-
-@dataclass(eq=False)
-class EmulatorsUpdate(StateUpdate, bubble=False):
-    """The virtual devices, which of them run, and the job on one of them."""
-
-    machines: EmulatorsState
-
-
-@dataclass(eq=False)
-class SetupUpdate(StateUpdate, bubble=False):
-    """The Operator app's setup on one device: what is installed, which APK files there are, its progress."""
-
-    setup: SetupState
-
-
-@dataclass(eq=False)
-class SkillsUpdate(StateUpdate, bubble=False):
-    """The skills of the registry, the selected one, and the one that runs."""
-
-    skills_state: SkillsState
 
 
 @dataclass(eq=False)

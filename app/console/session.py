@@ -15,17 +15,12 @@ from typing import TYPE_CHECKING, Any
 from clawperator.app.console.messages import (
     DevicesUpdate,
     DoctorUpdate,
-    EmulatorsUpdate,
-    FollowUpdate,
     LocksUpdate,
     NoticeUpdate,
-    PictureUpdate,
-    SetupUpdate,
-    SilentUpdate,
-    SkillsUpdate,
     SnapshotUpdate,
     StreamUpdate,
     Update,
+    ValueUpdate,
     WorkUpdate,
 )
 from clawperator.engine.adb.parse import parse_wm_density
@@ -112,6 +107,16 @@ class Facet(Flag):
     """The tree of a device that is not the selected one."""
     EVERYTHING = 2 * OTHERS - 1  # type: ignore[operator]  # a number, once it is assigned
     """All parts, of which ``OTHERS`` is the last."""
+
+
+_VALUES = {
+    "follow": Facet.FOLLOW,
+    "machines": Facet.EMULATORS,
+    "picture": Facet.PICTURE,
+    "setup": Facet.SETUP,
+    "silent": Facet.DEVICES,
+    "skills": Facet.SKILLS,
+}
 
 
 class TreeHistory:
@@ -265,9 +270,6 @@ class Session:
         match update:
             case DevicesUpdate():
                 return self._take_devices(update)
-            case SilentUpdate(serials):
-                self.silent = serials
-                return Facet.DEVICES
             case SnapshotUpdate(snapshot):
                 self.nodes_dropped += self.trees_of(snapshot.device_id).add(snapshot)
                 if snapshot.device_id != self.device_id:
@@ -284,21 +286,9 @@ class Session:
                 over = self._end_waiting(busy=bool(text), since=self.work_since)
                 self.work, self.work_since, self.tree_problem = text, since, problem
                 return Facet.WORK | over
-            case FollowUpdate():
-                self.follow = update.state
-                return Facet.FOLLOW
-            case PictureUpdate(picture):
-                self.picture = picture
-                return Facet.PICTURE
-            case EmulatorsUpdate(machines):
-                self.machines = machines
-                return Facet.EMULATORS
-            case SetupUpdate(setup):
-                self.setup = setup
-                return Facet.SETUP
-            case SkillsUpdate(skills_state):
-                self.skills = skills_state
-                return Facet.SKILLS
+            case ValueUpdate(name, value):
+                setattr(self, name, value)
+                return _VALUES[name]
             case NoticeUpdate(notice):
                 self._note(notice if notice.at else notice._replace(at=self.clock.now()))
                 return Facet.NOTICE

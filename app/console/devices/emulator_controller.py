@@ -19,7 +19,7 @@ from clawperator.app.console.devices import emulator_jobs
 from clawperator.app.console.devices.emulator_jobs import STAGES, WORK
 from clawperator.app.console.file_watch import avd_signs, changes
 from clawperator.app.console.job_runner import JobRunner, Start
-from clawperator.app.console.messages import EmulatorsUpdate, NoticeUpdate, Update
+from clawperator.app.console.messages import NoticeUpdate, Update, ValueUpdate
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.widgets.format.jobs import job_words, stage_word
 from clawperator.widgets.models.emulators import EmulatorsState
@@ -141,7 +141,7 @@ class EmulatorController:
     def _show(self, machines: EmulatorsState) -> None:
         if machines != self._machines:
             self._machines = machines
-            self._post(EmulatorsUpdate(machines))
+            self._post(ValueUpdate("machines", machines))
 
     # -- work
 

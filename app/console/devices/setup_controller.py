@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from clawperator.app.console.console_engine import ConsoleEngine
 from clawperator.app.console.job_runner import JobRunner, Start
-from clawperator.app.console.messages import NoticeUpdate, SetupUpdate, Update
+from clawperator.app.console.messages import NoticeUpdate, Update, ValueUpdate
 from clawperator.engine.errors import EngineError
 from clawperator.engine.progress import OnProgress, Stage
 from clawperator.widgets.models.job import Job
@@ -108,7 +108,7 @@ class SetupController:
     def _show(self, setup: SetupState) -> None:
         if setup != self._setup:
             self._setup = setup
-            self._post(SetupUpdate(setup))
+            self._post(ValueUpdate("setup", setup))
 
     # -- work
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from clawperator.app.console.file_watch import changes
 from clawperator.app.console.job_runner import JobRunner, Start
-from clawperator.app.console.messages import NoticeUpdate, SkillsUpdate, Update
+from clawperator.app.console.messages import NoticeUpdate, Update, ValueUpdate
 from clawperator.app.console.skills.jobs import LoadedRegistry, SkillLibrary
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.skills.describe import SkillDetails, SkillEntry, SkillIssue
@@ -411,7 +411,7 @@ class SkillsController:
 
     def _update(self, **changes: Any) -> None:
         self._state = replace(self._state, **changes)
-        self._post(SkillsUpdate(self._state))
+        self._post(ValueUpdate("skills", self._state))
 
 
 async def _nothing_left(_job: Job) -> str:

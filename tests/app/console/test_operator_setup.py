@@ -17,7 +17,7 @@ from textual.widgets import Input
 from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.devices.setup_controller import SetupController, found_in_downloads, read_file
 from clawperator.app.console.devices.setup_screen import SetupDialog
-from clawperator.app.console.messages import NoticeUpdate, SetupUpdate, Update
+from clawperator.app.console.messages import NoticeUpdate, Update, ValueUpdate
 from clawperator.app.console.screens.forms import Form
 from clawperator.app.console.screens.live_dialog import DialogText
 from clawperator.engine.contracts.operator_identity import DEBUG_PACKAGE, OPERATOR_BRANDS, RELEASE_PACKAGE
@@ -254,7 +254,7 @@ async def test_the_order_of_what_is_reported() -> None:
     assert not here.install(NEWER.path)
     here.look("another")  # while one runs, the view stays with it
     await asyncio.gather(*tasks)
-    setups = [news.setup for news in reported if isinstance(news, SetupUpdate)]
+    setups = [news.value for news in reported if isinstance(news, ValueUpdate)]
     assert {setup.serial for setup in setups} == {DEVICE.serial}
     stages = [setup.job.current.name for setup in setups if setup.job and setup.job.current]
     assert list(dict.fromkeys(stages)) == ["install", "permissions", "verify"]

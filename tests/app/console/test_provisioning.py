@@ -21,7 +21,7 @@ from clawperator.app.console.devices.emulator_controller import EmulatorControll
 from clawperator.app.console.devices.provisioning_dialogs import CreateForm, DeleteForm, PlanDialog
 from clawperator.app.console.devices.screen import JobLine
 from clawperator.app.console.file_watch import MAX_FILES, avd_signs
-from clawperator.app.console.messages import EmulatorsUpdate, NoticeUpdate, Update
+from clawperator.app.console.messages import NoticeUpdate, Update, ValueUpdate
 from clawperator.app.console.screens.dialogs import ConfirmDialog
 from clawperator.app.console.screens.forms import QuestionDialog
 from clawperator.engine.emulators.avds import Avd, read_avd
@@ -79,9 +79,7 @@ class Room:
 
     @property
     def machines(self) -> EmulatorsState:
-        return next(
-            (news.machines for news in reversed(self.news) if isinstance(news, EmulatorsUpdate)), EmulatorsState.EMPTY
-        )
+        return next((news.value for news in reversed(self.news) if isinstance(news, ValueUpdate)), EmulatorsState.EMPTY)
 
     @property
     def notices(self) -> list[tuple[Status, str, str]]:
@@ -127,7 +125,7 @@ async def test_what_provisioning_tells_in_which_order(tmp_path: Path) -> None:
         await here.over()
         reported: list[str] = []
         for news in here.news:
-            job = news.machines.job if isinstance(news, EmulatorsUpdate) else None
+            job = news.value.job if isinstance(news, ValueUpdate) else None
             stage = job.current if job is not None and job.running else None
             if stage is not None and (not reported or reported[-1] != stage.name):
                 reported.append(stage.name)
@@ -140,9 +138,7 @@ async def test_what_provisioning_tells_in_which_order(tmp_path: Path) -> None:
         assert job.words == words
         assert here.notices == [(Status.OK, words, "")]
         last_running = max(
-            i
-            for i, n in enumerate(here.news)
-            if isinstance(n, EmulatorsUpdate) and n.machines.job and n.machines.job.running
+            i for i, n in enumerate(here.news) if isinstance(n, ValueUpdate) and n.value.job and n.value.job.running
         )
         assert last_running < next(i for i, n in enumerate(here.news) if isinstance(n, NoticeUpdate))
 

@@ -12,8 +12,8 @@ from clawperator.app.console.messages import (
     DevicesUpdate,
     DoctorUpdate,
     LocksUpdate,
-    SilentUpdate,
     SnapshotUpdate,
+    ValueUpdate,
     WorkUpdate,
 )
 from clawperator.app.console.session import Session
@@ -193,12 +193,12 @@ def test_a_device_that_does_not_respond_says_so() -> None:
         return "".join(text for chip in header_chips(found, UNICODE, narrow=False) for text, _ in chip.spans)
 
     assert f"{DEVICE.serial} ✓" in chips()
-    found.absorb(SilentUpdate(frozenset({DEVICE.serial})))
+    found.absorb(ValueUpdate("silent", frozenset({DEVICE.serial})))
     assert f"{DEVICE.serial} ! not responding" in chips()
     row = device_row(DEVICE, 40, facts=DeviceSummary(silent=DEVICE.serial in found.silent))
     assert row.left.plain.startswith(f" ! {DEVICE.serial}")
     assert "not responding" in row.left.plain
-    found.absorb(SilentUpdate(frozenset()))
+    found.absorb(ValueUpdate("silent", frozenset()))
     assert f"{DEVICE.serial} ✓" in chips()
 
 

@@ -13,7 +13,7 @@ from typing import Any, NoReturn, Self
 import pytest
 
 from clawperator.app.console.file_watch import file_signs
-from clawperator.app.console.messages import NoticeUpdate, SkillsUpdate, Update
+from clawperator.app.console.messages import NoticeUpdate, Update, ValueUpdate
 from clawperator.app.console.skills.controller import SkillsController
 from clawperator.app.console.skills.jobs import SkillLibrary
 from clawperator.engine.config.settings import Settings
@@ -380,7 +380,7 @@ async def test_news_of_output_are_few() -> None:
         desk.reported.clear()
         assert desk.skilling.start_run(SkillRequest(str(ALERT["id"]), RunOption("script"), {}), "")
         await desk.until(lambda: not desk.skilling.busy)
-        assert sum(isinstance(news, SkillsUpdate) for news in desk.reported) < 10
+        assert sum(isinstance(news, ValueUpdate) for news in desk.reported) < 10
         assert desk.skills_state.run is not None
         assert desk.skills_state.run.output.end == 100_000
         assert len(desk.skills_state.run.output) <= 20_000
