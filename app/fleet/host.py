@@ -28,6 +28,7 @@ from clawperator.app.serve.screenshot_paths import with_confined_screenshots
 from clawperator.app.serve.service import CallerExecutor, device_document
 from clawperator.engine.adb.recognition import list_devices
 from clawperator.engine.config.active_profile import load_profile
+from clawperator.engine.config.policy import admit
 from clawperator.engine.contracts.caller import Caller
 from clawperator.engine.contracts.issues import shown
 from clawperator.engine.errors import EngineError, ErrorCode, interruption
@@ -134,6 +135,7 @@ class FleetHost:
 
     def __init__(self, engine: Engine, client: Connection, name: str, screenshots_dir: str) -> None:
         self.offered: dict[str, None] = {}
+        self._snapshot = engine.validate(build.snapshot()).execution
         self._names: set[str] = set()
         """Serials and aliases that have a subject."""
         self.dropped = 0
@@ -186,10 +188,12 @@ class FleetHost:
                 ready()
                 without_typed = TypedTrees(self._engine.events.typed)
                 while batch := await events.batch():
+                    may_observe = self._may_observe()
                     for event in chain.from_iterable(map(without_typed.take, batch)):
                         if isinstance(event, DevicesChanged):
                             await self._offer(service, event.devices)
-                        await self._publish(event, events.dropped)
+                        if may_observe:
+                            await self._publish(event, events.dropped)
         finally:
             leases = [task for _, task in self._leases.values()]
             ending = [watching, *self._watchers.values(), *self._requests, *leases, *self._followers.tasks()]
@@ -412,6 +416,13 @@ class FleetHost:
                 await request.respond(part, headers={subjects.PART: f"{number}/{len(parts)}"})
 
     # -- events
+
+    def _may_observe(self) -> bool:
+        """Return whether the policy of this host allows observing: what is published shows the screens."""
+        with suppress(EngineError):
+            admit(load_profile(self._engine.settings), self._snapshot)
+            return True
+        return False
 
     async def _publish(self, event: Any, lost: int) -> None:
         """Publish an engine event for everyone who watches; never kept for later."""

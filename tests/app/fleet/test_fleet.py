@@ -19,7 +19,9 @@ from hypothesis import strategies as st
 from clawperator.app.fleet import subjects
 from clawperator.app.fleet.client import HostState, fleet
 from clawperator.app.fleet.connection import connected
+from clawperator.engine import Engine, Settings
 from clawperator.engine.errors import EngineError
+from clawperator.engine.events.types import SnapshotSeen
 from clawperator.engine.executions import build, shell_input
 from clawperator.engine.executions.verbs import set_text
 from clawperator.engine.fan_out import Target, run_on_each
@@ -196,6 +198,37 @@ async def test_events_and_trees_are_published_and_what_is_lost_is_counted(nats: 
                 assert parts[3:5] == ["bench", serial]
                 assert message.headers[subjects.DROPPED] == "0"
                 kinds.add("tree" if parts[2] == "tree" else parts[5])
+
+
+async def test_a_host_whose_policy_lets_no_one_observe_publishes_nothing(
+    nats: Nats, join: Join, tmp_path: Path
+) -> None:
+    policy = 'version = 1\n[profiles.default.capabilities]\nallow = ["navigate"]\n'
+    host = await join("bench", policy=policy)
+    serial, seen = host.devices[0].serial, list[str]()
+    unbound = Settings.resolve({}, {**host.engine.settings.environment, "HOME": str(tmp_path)})
+
+    async def heard(message: Msg) -> None:
+        seen.append(message.subject)
+
+    async with connected(nats.url, name="watcher", lasting=False) as watcher:
+        for kind in ("event", "tree"):
+            await watcher.subscribe(f"{subjects.PREFIX}.{kind}.>", cb=heard)
+        await watcher.flush()
+        with host.engine.events.subscribe() as events:
+            async with Engine(unbound) as own:  # another program of this computer
+                assert (await own.execute(plan(LOOK), device_id=serial)).outcome.status == "succeeded"
+            async with asyncio.timeout(patience(20)):
+                while not any(isinstance(each, SnapshotSeen) for each in await events.batch()):
+                    pass
+        allowed = policy.replace("navigate", 'observe", "navigate", "input')
+        (tmp_path / "bench" / "policy.toml").write_text(allowed)
+        async with fleet(nats.url) as client:  # all that comes before its events has been handled
+            assert (await client.execute(plan(HOME, command="last"), f"bench/{serial}"))["ok"]
+        async with asyncio.timeout(patience(20)):
+            while not any("execution" in each for each in seen):  # noqa: ASYNC110 -- events are pushed
+                await asyncio.sleep(0.01)
+    assert not [each for each in seen if ".tree." in each]
 
 
 async def test_what_is_typed_is_in_the_answer_to_its_caller_and_in_nothing_that_is_published(
