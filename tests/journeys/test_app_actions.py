@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from clawperator.engine import EngineError, ErrorCode
 from clawperator.engine.executions import build
 from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.simulator.render import render_image
@@ -82,6 +83,26 @@ async def test_what_follows_a_gesture_that_fails_has_not_run(connect: Connect, g
     assert (outcome.error or {})["code"] == "GESTURE_FAILED"
     assert (outcome.steps[1].facts or {})["dispatchAccepted"] is False
     assert bench.world.ui.package == SETTINGS
+
+
+@pytest.mark.parametrize("generation", ["0.5", "1.0"])
+async def test_a_click_on_a_point_outside_the_screen_is_refused(connect: Connect, generation: str) -> None:
+    bench = await connect(device={"generation": generation}, start={"package": SETTINGS})
+    width, height = bench.world.ui.display
+    wait = ("sleep", {"durationMs": 1})
+    for index, steps, screen in (
+        (0, [("click", {"coordinate": {"x": 5, "y": height}})], f"{width}x{height}"),
+        (1, [wait, ("click", {"coordinate": {"x": 5, "y": 50_000}})], f"{height}x{height}"),
+    ):
+        with pytest.raises(EngineError, match=f"outside the screen of {screen} pixels") as caught:
+            await bench.engine.execute(plan(*steps))
+        assert caught.value.code is ErrorCode.EXECUTION_VALIDATION_FAILED
+        assert caught.value.details["path"] == f"actions.{index}.params.coordinate"
+    assert bench.world.commands == 0
+    sideways = ("click", {"coordinate": {"x": height - 1, "y": 5}})  # the step before may have turned the device
+    assert (await bench.engine.execute(plan(wait, sideways))).succeeded
+    corner = ("click", {"coordinate": {"x": width - 1, "y": height - 1}})
+    assert (await bench.engine.execute(plan(corner))).succeeded
 
 
 async def test_a_plan_in_parts_keeps_its_trees_its_limit_and_the_screen_after_it(connect: Connect) -> None:

@@ -12,6 +12,7 @@ from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.parse import INPUT_BLOCKED_HINT, parse_failure
 from clawperator.engine.adb.quote import device_command
 from clawperator.engine.contracts.envelope import Envelope, StepResult
+from clawperator.engine.contracts.execution import Execution
 from clawperator.engine.contracts.limits import GESTURES, MIN_EXECUTION_TIMEOUT_MS
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.backend import Outcome
@@ -74,6 +75,25 @@ async def run_in_parts(
         if done.status != "success":
             return joined(done.status, done.error, done.error_code)
     return joined("success")
+
+
+async def require_points(device: AdbDevice, execution: Execution) -> None:
+    """Refuse clicks on points outside the screen, which the app accepts without an effect.
+
+    A step before may turn the device, so only the first one is held to the screen as it is turned now. Nothing is refused where
+    the size of the screen cannot be read. Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED).
+    """
+    from clawperator.engine.executions.shell_input import screen_size
+    from clawperator.engine.executions.touch import require_on_screen
+
+    try:
+        screen = await screen_size(device)
+    except EngineError:
+        return
+    for index, action in enumerate(execution.actions):
+        if (point := action.params.get("coordinate")) is not None:
+            turned = screen if index == 0 else (max(screen), max(screen))
+            require_on_screen(f"actions.{index}.params.coordinate", (point["x"], point["y"]), turned)
 
 
 def _parts(actions: Sequence[Step], gestures: Collection[str]) -> Iterator[list[Step]]:

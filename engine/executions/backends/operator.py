@@ -94,19 +94,25 @@ class OperatorBackend:
         """Check the installed app before the dispatch; return warnings about gestures that it leaves to Android's ``input``.
 
         Raises ``EngineError``: RECEIVER_NOT_INSTALLED if the app is known to be absent, EXECUTION_ACTION_UNSUPPORTED if it is
-        too old for ``execution`` and would ignore parts of it.
+        too old for ``execution`` and would ignore parts of it, EXECUTION_VALIDATION_FAILED for a point outside the screen, which it
+        would accept without an effect.
         """
         facts = await self._facts(device)
+        warnings: Sequence[Mapping[str, str]] = ()
         if self._package in facts.packages:
             if execution is not None and not fits_every_generation(execution):
                 version = await self.version(device)
                 require_generation(execution, version)
                 left = by_input(execution, version, facts.sdk)
                 self._by_input = [action.id for action in left]
-                return [self._left_to_input(action, execution, version) for action in left]
+                warnings = [self._left_to_input(action, execution, version) for action in left]
         elif facts.listed:
             raise await self._absent(device, facts)
-        return ()
+        if execution is not None and any("coordinate" in action.params for action in execution.actions):
+            from clawperator.engine.executions.backends.gestures import require_points
+
+            await require_points(device, execution)
+        return warnings
 
     async def version(self, device: AdbDevice) -> str:
         await self._facts(device)
