@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from clawperator.app.client import wire
 from clawperator.app.client.checks import DOCTOR_SECONDS, NoFixer, RemoteDoctor
 from clawperator.app.client.emulators import RemoteEmulators
-from clawperator.app.client.following import HttpFollow
+from clawperator.app.client.following import HttpFollow, TreeFetcher
 from clawperator.app.client.history import HttpHistory, RemoteHistory
 from clawperator.app.client.http_client import ARGUMENTS, Client, Names, read_token, read_url
 from clawperator.app.client.stream import (
@@ -34,7 +34,6 @@ from clawperator.app.client.stream import (
     read_event,
     words_of,
 )
-from clawperator.app.client.trees import TreeFetcher
 from clawperator.app.serve import event_frames
 from clawperator.engine.adb.presence import DeviceEntry
 from clawperator.engine.contracts.read_only import refuse_acting
