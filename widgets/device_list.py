@@ -19,7 +19,8 @@ from clawperator.widgets.format.devices import (
     right_words,
     state_row,
 )
-from clawperator.widgets.row_list import ListRow, RowList, ready
+from clawperator.widgets.format.slot import Slot, ready
+from clawperator.widgets.row_list import RowList
 from clawperator.widgets.text.safe import cells
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class DeviceList(RowList):
         if first and chosen:
             self.to_value(chosen)
 
-    def all_rows(self, facts: Mapping[str, DeviceSummary], width: int) -> Iterator[ListRow]:
+    def all_rows(self, facts: Mapping[str, DeviceSummary], width: int) -> Iterator[Slot]:
         known = [(device, facts.get(device.serial, NO_FACTS)) for device in self.devices]
         used = max((cells(right_words(each, chosen=device.serial == self.chosen)) for device, each in known), default=0)
         room = device_columns(known, width, used=used and used + 2)
@@ -64,7 +65,7 @@ class DeviceList(RowList):
             draw = partial(
                 device_row, device, symbols=self.symbols, chosen=device.serial == self.chosen, facts=each, room=room
             )
-            yield ListRow(draw, device.serial, "" if device.usable else "warn")
+            yield Slot(draw, device.serial, role="" if device.usable else "warn")
             if not fits_beside(device, width, each):
                 yield ready(state_row(device, width, each))
 

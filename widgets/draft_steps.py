@@ -7,7 +7,8 @@ from typing import Any
 
 from clawperator.widgets import keys
 from clawperator.widgets.format.draft import StepView, step_row
-from clawperator.widgets.row_list import ListRow, RowList
+from clawperator.widgets.format.slot import Slot
+from clawperator.widgets.row_list import RowList
 
 
 class DraftSteps(RowList):
@@ -18,7 +19,7 @@ class DraftSteps(RowList):
 
     def show(self, views: Sequence[StepView]) -> None:
         self.show_rows(
-            ListRow(self._draw(index, view), value=index, role="fail" if view.problem else "")
+            Slot(self._draw(index, view), place=index, role="fail" if view.problem else "")
             for index, view in enumerate(views)
         )
 

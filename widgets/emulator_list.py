@@ -6,12 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from clawperator.widgets.device_list import DeviceList
-from clawperator.widgets.format.devices import DeviceSummary, device_detail
-from clawperator.widgets.format.emulators import avd_detail, avd_row, machines_rows
+from clawperator.widgets.format.devices import DeviceSummary
+from clawperator.widgets.format.emulators import avd_row, machines_rows
 from clawperator.widgets.format.lines import ruled, wrapped
+from clawperator.widgets.format.slot import BLANK, Slot, ready
 from clawperator.widgets.models.emulators import EmulatorsState
-from clawperator.widgets.row_list import ListRow, blank, ready
-from clawperator.widgets.wrapped_text import WrappedText
 
 if TYPE_CHECKING:
     from clawperator.engine.adb.presence import DeviceEntry
@@ -43,21 +42,21 @@ class EmulatorList(DeviceList):
         self.show(devices, chosen, facts)
         self.SHOWS_CURSOR = any(not row.quiet for row in self.rows)
 
-    def all_rows(self, facts: Mapping[str, DeviceSummary], width: int) -> Iterator[ListRow]:
+    def all_rows(self, facts: Mapping[str, DeviceSummary], width: int) -> Iterator[Slot]:
         for text in self.words.splitlines():
             yield from map(ready, wrapped(text, width, "muted", lead="   "))
         yield from super().all_rows(facts, width)
-        yield blank()
-        yield ListRow(lambda width: ruled("virtual devices", width, self.symbols.rule), quiet=True)
+        yield BLANK
+        yield Slot(lambda width: ruled("virtual devices", width, self.symbols.rule), quiet=True)
         machines = self.machines
         for avd in machines.avds:
             yield self._avd_row(avd, machines)
         yield from map(ready, machines_rows(machines, width, self.symbols))
 
-    def _avd_row(self, avd: Avd, machines: EmulatorsState) -> ListRow:
-        return ListRow(
+    def _avd_row(self, avd: Avd, machines: EmulatorsState) -> Slot:
+        return Slot(
             lambda width: avd_row(avd, machines, width, self.symbols),
-            value=AvdKey(avd.name),
+            place=AvdKey(avd.name),
             role="" if avd.supported else "warn",
         )
 
@@ -80,29 +79,3 @@ class EmulatorList(DeviceList):
             run = self.machines.run_of(avd.name)
             return run.serial if run is not None else ""
         return self.device.serial if self.device is not None else ""
-
-
-class DeviceDetail(WrappedText):
-    """A device or a virtual device in full."""
-
-    EMPTY = "Select a device."
-
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
-        super().__init__(id=id)
-        self._subject: object = None
-
-    def show_device(self, device: DeviceEntry, facts: DeviceSummary, *, chosen: bool, now: float) -> None:
-        self._make = lambda width: device_detail(device, width, self.symbols, chosen=chosen, facts=facts, now=now)
-        self._switch(device.serial)
-
-    def show_avd(self, avd: Avd, machines: EmulatorsState) -> None:
-        self._make = lambda width: avd_detail(avd, machines, width, self.symbols)
-        self._switch(AvdKey(avd.name))
-
-    def show_nothing(self) -> None:
-        self._make = lambda _width: ()
-        self._switch(None)
-
-    def _switch(self, subject: object) -> None:
-        other, self._subject = subject != self._subject, subject
-        self.fold(from_top=other)

@@ -226,7 +226,7 @@ class ExecutionDetail(SlotPane):
         """Return the step under the cursor if it had no match, else the first such step."""
         if not isinstance(self.item, ExecutionState):
             return None
-        places = (slot.place for slot in self._slots[self.cursor :: -1]) if self.tab is DetailTab.STEPS else ()
+        places = (slot.place for slot in self.rows[self.cursor :: -1]) if self.tab is DetailTab.STEPS else ()
         numbers = (place[1] for place in places if isinstance(place, tuple) and place[0] == "step")
         return unfound_step(self.item, next(numbers, 0) - 1)
 

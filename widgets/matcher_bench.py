@@ -22,10 +22,11 @@ from clawperator.widgets.format.bench import (
     sentence_rows,
 )
 from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.slot import BLANK, Slot, ready
 from clawperator.widgets.line_pane import SETTLE_SECONDS
 from clawperator.widgets.models.bench import Bench, Findings, Note, rows_of, without
 from clawperator.widgets.models.status import Status
-from clawperator.widgets.row_list import ListRow, RowList, blank, ready
+from clawperator.widgets.row_list import RowList
 from clawperator.widgets.text.matcher_terms import SPELLINGS
 from clawperator.widgets.text.matcher_text import value_problem
 
@@ -155,7 +156,7 @@ class MatcherBench(RowList):
 
     # -- rows
 
-    def _rows(self, width: int) -> Iterator[ListRow]:
+    def _rows(self, width: int) -> Iterator[Slot]:
         bench = self.bench
         if bench.tree is None or (bench.node is None and not bench.typed):
             return
@@ -167,7 +168,7 @@ class MatcherBench(RowList):
         if bench.typed:
             yield from self._candidates(width)
 
-    def _candidates(self, width: int) -> Iterator[ListRow]:
+    def _candidates(self, width: int) -> Iterator[Slot]:
         bench = self.bench
         suggestions = bench.suggestions
         if suggestions is None:
@@ -187,9 +188,9 @@ class MatcherBench(RowList):
             yield from _as_list(rows, CandidateRow(index))
         if suggestions.advice:
             yield from map(ready, sentence_rows(suggestions.advice, Status.WARN, width, self.symbols))
-        yield blank()
+        yield BLANK
 
-    def _form(self, width: int) -> Iterator[ListRow]:
+    def _form(self, width: int) -> Iterator[Slot]:
         bench = self.bench
         findings = bench.findings
         about = "typed" if bench.typed else "none"
@@ -200,18 +201,18 @@ class MatcherBench(RowList):
         redundant = findings.redundant if findings is not None else ()
         for state in field_states(bench.current, bench.subject, bench.explanation, alone, redundant):
             yield from _as_list(field_rows(state, width, self.symbols), FieldRow(state.field))
-        yield blank()
+        yield BLANK
 
-    def _found(self, findings: Findings, width: int) -> Iterator[ListRow]:
+    def _found(self, findings: Findings, width: int) -> Iterator[Slot]:
         count = len(findings.matches)
         notes = self.bench.notes
         yield ready(section("matches" if count else "why not", _count_words(findings), width=width))
         yield from self._note_rows(notes, "warn", width)
         yield from self._matches(findings, width) if count else self._misses(findings, width)
         yield from self._note_rows(notes, "muted", width)
-        yield blank()
+        yield BLANK
 
-    def _misses(self, findings: Findings, width: int) -> Iterator[ListRow]:
+    def _misses(self, findings: Findings, width: int) -> Iterator[Slot]:
         whole = findings.whole
         verdict = whole.verdict
         for field, spelling in SPELLINGS.items():
@@ -223,7 +224,7 @@ class MatcherBench(RowList):
         for place, miss in enumerate(whole.nearest, 1):
             yield from _as_list(miss_rows(miss, place, width, self.symbols), NodeRow(miss.node.index))
 
-    def _matches(self, findings: Findings, width: int) -> Iterator[ListRow]:
+    def _matches(self, findings: Findings, width: int) -> Iterator[Slot]:
         matches = findings.matches
         several = len(matches) > 1
         for place, node in enumerate(matches[:_MATCHES_SHOWN], 1):
@@ -233,7 +234,7 @@ class MatcherBench(RowList):
         if len(matches) > _MATCHES_SHOWN:
             yield ready(Row(Line(width).add(f"    {len(matches) - _MATCHES_SHOWN:,} more", "faint")))
 
-    def _note_rows(self, notes: Iterable[Note], role: str, width: int) -> Iterator[ListRow]:
+    def _note_rows(self, notes: Iterable[Note], role: str, width: int) -> Iterator[Slot]:
         """Warnings stand above the nodes, what is merely good to know below them."""
         status = Status.WARN if role == "warn" else Status.IDLE
         for note in notes:
@@ -294,7 +295,7 @@ class MatcherBench(RowList):
 
     def _go_to_found(self) -> None:
         """Reveal the reasons of a miss too."""
-        place = next((at for at, row in enumerate(self.rows) if isinstance(row.value, NodeRow)), None)
+        place = next((at for at, row in enumerate(self.rows) if isinstance(row.place, NodeRow)), None)
         if not self._to_found or place is None:
             return
         self._to_found = False
@@ -303,11 +304,11 @@ class MatcherBench(RowList):
 
     def clicked(self, index: int, x: int, *, twice: bool) -> None:
         super().clicked(index, x, twice=twice)
-        if not twice and isinstance(self.rows[index].value, CandidateRow) and asks_why(x, self.body_width):
+        if not twice and isinstance(self.rows[index].place, CandidateRow) and asks_why(x, self.body_width):
             self.action_explain()
 
 
-def _as_list(rows: Iterable[Row], value: object) -> Iterator[ListRow]:
+def _as_list(rows: Iterable[Row], value: object) -> Iterator[Slot]:
     """Yield rows of which the first takes the cursor."""
     for index, row in enumerate(rows):
         yield ready(row, None if index else value, quiet=index > 0)

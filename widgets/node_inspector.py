@@ -11,7 +11,8 @@ from textual.message import Message
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.nodes import Fact, node_facts
-from clawperator.widgets.row_list import ListRow, RowList, blank, heading
+from clawperator.widgets.format.slot import BLANK, Slot, heading
+from clawperator.widgets.row_list import RowList
 from clawperator.widgets.text.safe import wrap
 
 if TYPE_CHECKING:
@@ -59,13 +60,13 @@ class NodeInspector(RowList):
         self._facts = node_facts(node, on_screen=on_screen, density=density) if node is not None else []
         self.show_folded(self._all_rows if self._facts else lambda _width: ())
 
-    def _all_rows(self, width: int) -> Iterator[ListRow]:
+    def _all_rows(self, width: int) -> Iterator[Slot]:
         room = max(8, width - _NAME_WIDTH - 1)
         yield heading("derived")
         for fact in self._facts:
             if fact.derived:
                 yield from _fact_rows(fact, room)
-        yield blank()
+        yield BLANK
         yield heading("attributes")
         old = self._before.attributes if self._before is not None else {}
         for fact in self._facts:
@@ -92,19 +93,19 @@ class NodeInspector(RowList):
             self.post_message(self.FieldUsed(fact.field, fact.value))
 
 
-def _old_rows(name: str, value: str | None, room: int) -> Iterator[ListRow]:
+def _old_rows(name: str, value: str | None, room: int) -> Iterator[Slot]:
     """Yield the value before; ``None``: there was none."""
     words = ["absent"] if value is None else wrap(value, room, limit=_VALUE_LINES) or ["–"]
     for index, text in enumerate(words):
-        yield ListRow(_draw("" if index else name, text, "faint" if value is None else "removed"), quiet=True)
+        yield Slot(_draw("" if index else name, text, "faint" if value is None else "removed"), quiet=True)
 
 
-def _fact_rows(fact: Fact, room: int) -> Iterator[ListRow]:
+def _fact_rows(fact: Fact, room: int) -> Iterator[Slot]:
     """Yield one row per line of the value; only the first takes the cursor."""
     role = fact.role if fact.value not in ("", "false") else "faint"
     for index, text in enumerate(wrap(fact.sign + fact.value, room, limit=_VALUE_LINES) if fact.value else ["–"]):
         value = None if index else (fact.name, fact.derived)
-        yield ListRow(_draw("" if index else fact.name, text, role), value=value, quiet=index > 0)
+        yield Slot(_draw("" if index else fact.name, text, role), place=value, quiet=index > 0)
 
 
 def _draw(name: str, text: str, role: str) -> Callable[[int], Row]:

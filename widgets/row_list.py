@@ -3,52 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
 
 from textual import events, on
-from textual.geometry import Region
+from textual.geometry import Region, Size
 from textual.strip import Strip
 
-from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.lines import Row
+from clawperator.widgets.format.slot import Slot
 from clawperator.widgets.line_pane import LinePane
 
 
-class ListRow(NamedTuple):
-    """One row: ``draw`` makes it for a width when visible; ``value`` is what it stands for.
-
-    ``role`` colours its scrollbar mark; the cursor skips ``quiet`` rows (headings, rules, continuation lines).
-    """
-
-    draw: Callable[[int], Row]
-    value: object = None
-    role: str = ""
-    quiet: bool = False
-
-
-def heading(text: str) -> ListRow:
-    """Return a heading row."""
-    return ListRow(lambda width: Row(Line(width).add(f" {text}", "faint")), quiet=True)
-
-
-def blank() -> ListRow:
-    return ListRow(lambda width: Row(Line(width)), quiet=True)
-
-
-def ready(row: Row, value: object = None, *, quiet: bool = True) -> ListRow:
-    """Return a row that was drawn for this width already."""
-    return ListRow(lambda _width: row, value=value, quiet=quiet)
-
-
 class RowList(LinePane):
-    """A list of rows. The cursor stays on its row's ``value`` when the rows change."""
+    """A list of rows. The cursor stays on its row's ``place`` when the rows change."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id, classes=classes)
-        self.rows: Sequence[ListRow] = ()
-        self._rows_for: Callable[[int], Iterable[ListRow]] | None = None
+        self.rows: Sequence[Slot] = ()
+        self._rows_for: Callable[[int], Iterable[Slot]] | None = None
         self._rows_width = 0
 
-    def show_rows(self, rows: Iterable[ListRow]) -> None:
+    def show_rows(self, rows: Iterable[Slot]) -> None:
         value = self.value
         self.rows = tuple(rows)
         self.content_changed()
@@ -56,10 +30,23 @@ class RowList(LinePane):
             self.to_value(value)
         self._leave_quiet_row()
 
-    def show_folded(self, make: Callable[[int], Iterable[ListRow]]) -> None:
+    def show_folded(self, make: Callable[[int], Iterable[Slot]]) -> None:
         """Show the rows that ``make`` returns for the pane's width, and for each new width again."""
         self._rows_for, self._rows_width = make, self.content_size.width or self._rows_width
-        self.show_rows(make(max(10, self._rows_width - 1)))
+        self._make_rows(make)
+
+    def _make_rows(self, make: Callable[[int], Iterable[Slot]]) -> None:
+        width = self._width_to_make(self._rows_width)
+        self.show_rows(make(width) if width else ())
+
+    def _width_to_make(self, width: int) -> int:
+        """Return the cells of a row, at least what every row can be made for; 0: none is made. One cell is the scrollbar's."""
+        return max(10, width - 1)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Fold for this width first, which the pane does not have yet."""
+        self._fold(width)
+        return super().get_content_height(container, viewport, width)
 
     @on(events.Resize)
     def refold(self, event: events.Resize) -> None:
@@ -75,16 +62,16 @@ class RowList(LinePane):
         if width > 0 and width != self._rows_width:
             self._rows_width = width
             if self._rows_for is not None:
-                self.show_rows(self._rows_for(max(10, width - 1)))
+                self._make_rows(self._rows_for)
 
     @property
     def value(self) -> object:
-        """Return the value of the cursor's row."""
-        return self.rows[self.cursor].value if 0 <= self.cursor < len(self.rows) else None
+        """Return what the cursor's row stands for."""
+        return self.rows[self.cursor].place if 0 <= self.cursor < len(self.rows) else None
 
     def to_value(self, value: object) -> bool:
         """Put the cursor on the row of ``value``; return whether there is one."""
-        place = next((index for index, row in enumerate(self.rows) if row.value == value), None)
+        place = next((index for index, row in enumerate(self.rows) if row.place == value), None)
         if place is not None:
             self.move_to(place)
         return place is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.text import Text
@@ -20,7 +20,6 @@ from clawperator.widgets.format.lines import Line, Row, sentence
 from clawperator.widgets.line_widget import LineWidget
 from clawperator.widgets.text.action_fields import ActionField
 from clawperator.widgets.text.safe import paragraphs, pictured
-from clawperator.widgets.wrapped_text import WrappedText
 
 NAME_CELLS = 27
 NOT_GIVEN = "–"
@@ -180,26 +179,6 @@ def choices_of(field: SkillInput | ActionField) -> tuple[str, ...]:
     """Return the allowed values; without a default an empty choice is first."""
     values = field.values or (("true", "false") if field.type == "boolean" else ())
     return ("", *values) if values and not field.default else values
-
-
-class FormText(WrappedText):
-    """The resulting plan or command line, or why there is none; as high as its content, within limits."""
-
-    def __init__(self, *, id: str, most: int) -> None:  # noqa: A002  # Textual's own name
-        super().__init__(id=id)
-        self._most = most
-
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002  # Textual's three
-        """Return the height for this width, which the pane does not have yet."""
-        return max(1, min(len(list(self.folded(width))), self._most, max(3, viewport.height // 3)))
-
-    def show(self, make: Callable[[int], Iterable[Row]]) -> None:
-        self._make = make
-        self.fold(from_top=True)
-        self.refresh(layout=True)
-
-    def empty_words(self) -> str:
-        return ""
 
 
 def hidden(value: Any, secrets: Sequence[str]) -> Any:

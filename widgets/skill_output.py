@@ -15,10 +15,11 @@ from clawperator.widgets.format.jobs import outcome_rows
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.skill_output import output_row, run_row
 from clawperator.widgets.format.skills import SEVERITIES, findings_rows, tally, trouble_rows
+from clawperator.widgets.format.slot import Slot, ready
 from clawperator.widgets.line_pane import LinePane
 from clawperator.widgets.models.skill_runs import Marker, OutputRing, SkillOutputLine, SkillRunState
 from clawperator.widgets.models.status import Status
-from clawperator.widgets.row_list import ListRow, RowList, ready
+from clawperator.widgets.row_list import RowList
 
 _MARKED = {Marker.RESULT: "ok", Marker.FRAME: "ok"}
 
@@ -190,7 +191,7 @@ class FindingList(RowList):
         self.card, self._checking = card, checking
         self.show_folded(self._all_rows)
 
-    def _all_rows(self, width: int) -> Iterator[ListRow]:
+    def _all_rows(self, width: int) -> Iterator[Slot]:
         card = self.card
         if card is not None and card.trouble is not None:
             yield from map(ready, trouble_rows(card.trouble, width, self.symbols))

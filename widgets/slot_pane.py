@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 
-from clawperator.widgets.format.lines import Row
 from clawperator.widgets.format.slot import Sheet, Slot
 from clawperator.widgets.line_pane import LinePane
+from clawperator.widgets.row_list import RowList
 
 
 @dataclass(slots=True)
@@ -23,13 +23,12 @@ class FoldState:
         return by_itself != (place in self.flipped)
 
 
-class SlotPane(LinePane):
+class SlotPane(RowList):
     """Subclasses implement ``slots`` and call ``rearrange`` when their content changed."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
-        self._slots: Sequence[Slot] = ()
-        self._width = -1
+        self._rows_for = self.slots
         self.view = FoldState()
 
     def slots(self, width: int) -> Iterable[Slot]:
@@ -42,12 +41,18 @@ class SlotPane(LinePane):
     def _is_open(self, place: Hashable, by_itself: bool) -> bool:
         return self.view.is_open(place, by_itself=by_itself)
 
+    def _width_to_make(self, width: int) -> int:
+        return width if width >= 10 else 0
+
     def rearrange(self) -> None:
-        """Rebuild the rows; the cursor stays on its item and screen row."""
+        """Rebuild the rows."""
+        self.show_folded(self.slots)
+
+    def show_rows(self, rows: Iterable[Slot]) -> None:
+        """Show other rows; the cursor stays on its item and screen row."""
         place, behind = self._anchor()
         line = self.cursor - self.top
-        self._width = self.content_size.width
-        self._slots = tuple(self.slots(self._width)) if self._width >= 10 else ()
+        self.rows = tuple(rows)
         found = None if place is None else self._index(lambda slot: slot.place == place)
         if found is not None:
             self._put(found + behind, found + behind - line)
@@ -58,7 +63,7 @@ class SlotPane(LinePane):
         new = not (view.cursor or view.top or view.flipped)
         self.view.cursor, self.view.top = self.cursor, self.top
         self.view = view
-        self._slots = ()
+        self.rows = ()
         self._put(view.cursor, view.top)
         self.rearrange()
         self._put(view.cursor, view.top)
@@ -73,30 +78,18 @@ class SlotPane(LinePane):
 
     def _anchor(self) -> tuple[Hashable, int]:
         """Return the item under the cursor, and the rows behind its first one."""
-        for index in range(min(self.cursor, len(self._slots) - 1), -1, -1):
-            if (place := self._slots[index].place) is not None:
+        for index in range(min(self.cursor, len(self.rows) - 1), -1, -1):
+            if (place := self.rows[index].place) is not None:
                 return place, self.cursor - index
         return None, 0
 
     def _index(self, wanted: Callable[[Slot], bool]) -> int | None:
-        return next((index for index, slot in enumerate(self._slots) if wanted(slot)), None)
+        return next((index for index, slot in enumerate(self.rows) if wanted(slot)), None)
 
     @property
     def slot(self) -> Slot | None:
-        return self._slots[self.cursor] if self.cursor < len(self._slots) else None
-
-    def row_count(self) -> int:
-        return len(self._slots)
-
-    def row(self, index: int, width: int) -> Row:
-        return self._slots[index].draw(width)
-
-    def marks(self) -> Iterable[tuple[int, str]]:
-        return ((index, slot.role) for index, slot in enumerate(self._slots) if slot.role)
-
-    def on_resize(self) -> None:
-        if self._width != self.content_size.width:
-            self.rearrange()
+        """Return the row under the cursor."""
+        return self.rows[self.cursor] if self.cursor < len(self.rows) else None
 
     # -- keys
 
@@ -104,7 +97,7 @@ class SlotPane(LinePane):
         """Expand or collapse the row under the cursor, or the one it belongs to."""
         place, _ = self._anchor()
         index = None if place is None else self._index(lambda slot: slot.place == place)
-        if index is not None and self._slots[index].opened is not None:
+        if index is not None and self.rows[index].opened is not None:
             self.view.flipped ^= {place}
             self._put(index, self.top)
             self.rearrange()
@@ -112,7 +105,7 @@ class SlotPane(LinePane):
 
     def action_fold_all(self) -> None:
         """Collapse everything; if all is collapsed, restore the defaults."""
-        opened = {slot.place for slot in self._slots if slot.opened}
+        opened = {slot.place for slot in self.rows if slot.opened}
         if opened:
             self.view.flipped ^= opened
         else:
@@ -128,7 +121,7 @@ class SlotPane(LinePane):
     def clicked(self, index: int, x: int, *, twice: bool) -> None:
         """One click on the arrow, else a double click, opens the row."""
         self.move_to(index)
-        if twice or (self._slots[index].opened is not None and x < self.FOLD_CELLS):
+        if twice or (self.rows[index].opened is not None and x < self.FOLD_CELLS):
             self.action_choose()
 
     def action_choose(self) -> None:

@@ -204,7 +204,7 @@ async def add_by_mouse(pilot: Pilot[int], kind: str) -> StepForm:
     await click_key(pilot, "i")
     await until(pilot, lambda: isinstance(app.screen, MenuDialog) and app.screen.query_one(MenuList).rows)
     menu = app.screen.query_one(MenuList)
-    place = next(place for place, row in enumerate(menu.rows) if row.value == kind)
+    place = next(place for place, row in enumerate(menu.rows) if row.place == kind)
     await until(pilot, lambda: menu.size.height > place)
     await pilot.click(menu, offset=(3, place))
     await until(pilot, lambda: isinstance(app.screen, StepForm) and '{"id"' in text_of(app))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,15 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clawperator.engine.progress import Stage
-from clawperator.widgets.doctor_panel import CheckDetail, DoctorPanel
+from clawperator.widgets.doctor_panel import DoctorPanel
 from clawperator.widgets.fix_log import FixLog
 from clawperator.widgets.format.checks import check_detail, check_row, fix_text, shell_text, short_name, tally_line
 from clawperator.widgets.format.fix_lines import fix_log_rows
 from clawperator.widgets.format.lines import Row
 from clawperator.widgets.format.symbols import ASCII, UNICODE
-from clawperator.widgets.models.doctor_report import DoctorReport
+from clawperator.widgets.models.doctor_report import Check, DoctorReport, id_of
 from clawperator.widgets.models.fix_run import STAGES_KEPT, FixRun
 from clawperator.widgets.text.safe import cells
+from clawperator.widgets.wrapped_text import WrappedText
 from tests.app.console.support import (
     CHECK_IDS,
     CHECKS_FAILED,
@@ -293,17 +295,21 @@ async def test_the_cursor_stays_with_its_check_while_results_come() -> None:
 
 
 async def test_the_detail_keeps_its_place_while_its_check_stays() -> None:
-    pane = CheckDetail()
+    pane = WrappedText(empty="Select a check.")
+
+    def show(check: Check) -> None:
+        pane.show_text(partial(check_detail, check), id_of(check))
+
     async with held(pane, size=(40, 6)) as (app, pilot):
-        pane.show(CHECKS_FAILED[-1])
+        show(CHECKS_FAILED[-1])
         await pilot.press("end")
         await drained(pilot)
         top = pane.top
         assert top > 0
-        pane.show({**CHECKS_FAILED[-1], "durationMs": 12})
+        show({**CHECKS_FAILED[-1], "durationMs": 12})
         assert pane.top == top
-        pane.show(CHECKS_OK[1])
+        show(CHECKS_OK[1])
         assert pane.top == 0
-        pane.show(None)
+        pane.show_text(lambda _width: ())
         await drained(pilot)
         assert "Select a check." in "\n".join(lines(app))

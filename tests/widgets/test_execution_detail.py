@@ -142,7 +142,7 @@ async def test_the_cursor_stays_with_its_step_while_rows_come() -> None:
     execution = running()
     async with looking(size=(90, 24)) as (app, pilot, pane):
         pane.show(execution)
-        pane.move_to(next(index for index, slot in enumerate(pane._slots) if slot.place == ("step", 2)))
+        pane.move_to(next(index for index, slot in enumerate(pane.rows) if slot.place == ("step", 2)))
         await drained(pilot)
         execution.code, execution.message = "", ""
         execution.duplicates = 1  # one row more above

@@ -19,7 +19,7 @@ from clawperator.app.console.skills.screen import SkillsScreen
 from clawperator.app.console.stream.screen import StreamScreen
 from clawperator.widgets import keys
 from clawperator.widgets.device_list import DeviceList
-from clawperator.widgets.doctor_panel import CheckDetail, DoctorPanel
+from clawperator.widgets.doctor_panel import DoctorPanel
 from clawperator.widgets.emulator_list import EmulatorList
 from clawperator.widgets.envelope_log import EnvelopeLog
 from clawperator.widgets.execution_detail import ExecutionDetail
@@ -34,13 +34,14 @@ from clawperator.widgets.run_list import RunList
 from clawperator.widgets.skill_list import SkillList
 from clawperator.widgets.skill_output import SkillOutput
 from clawperator.widgets.ui_tree import UiTreePane
+from clawperator.widgets.wrapped_text import WrappedText
 from tests.app.console.support import FakeEngine, make_app
 from tests.support import table
 
 ALL = [(scope, binding) for scope, rows in keys.scopes() for binding in rows]
 HOLDERS = (
     ConsoleApp, ConsoleScreen, Dialog, MenuDialog, ConfirmDialog, LinePane, UiTreePane, NodeInspector, EnvelopeLog, ExecutionDetail,
-    DoctorPanel, DoctorScreen, CheckDetail, FixLog, FixDialog, DeviceList, FindLine, RunCompare, RunList, HistoryScreen, RunScreen, JsonArea,
+    DoctorPanel, DoctorScreen, WrappedText, FixLog, FixDialog, DeviceList, FindLine, RunCompare, RunList, HistoryScreen, RunScreen, JsonArea,
     SkillList, SkillOutput, SkillForm, SkillsScreen,
 )  # fmt: skip
 PLACES = {

@@ -13,9 +13,10 @@ from textual.message import Message
 
 from clawperator.themes.claw import LIGHT
 from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.slot import BLANK, Slot, heading
 from clawperator.widgets.format.symbols import ASCII
 from clawperator.widgets.line_pane import LinePane
-from clawperator.widgets.row_list import ListRow, RowList, blank, heading
+from clawperator.widgets.row_list import RowList
 from tests.app.console.support import drained
 from tests.widgets.pane_app import held, lines
 
@@ -161,14 +162,14 @@ async def test_a_theme_change_drops_the_old_colours() -> None:
         assert pane.role_style("text").color != before
 
 
-def entry(name: str, *, role: str = "") -> ListRow:
-    return ListRow(lambda width: Row(Line(width).add(f" {name}")), value=name, role=role)
+def entry(name: str, *, role: str = "") -> Slot:
+    return Slot(lambda width: Row(Line(width).add(f" {name}")), place=name, role=role)
 
 
 async def test_a_list_skips_headings_and_keeps_its_place_by_value() -> None:
     pane = RowList(id="pane")
     async with held(pane) as (_, pilot):
-        pane.show_rows([heading("one"), entry("a"), blank(), heading("two"), entry("b", role="fail"), entry("c")])
+        pane.show_rows([heading("one"), entry("a"), BLANK, heading("two"), entry("b", role="fail"), entry("c")])
         assert str(pane.value) == "a"
         await pilot.press("j")
         assert str(pane.value) == "b"
@@ -188,7 +189,7 @@ async def test_rows_are_folded_for_the_width_of_the_event_while_the_map_lacks_th
     pane = RowList(id="pane")
     widths: list[int] = []
 
-    def rows(width: int) -> list[ListRow]:
+    def rows(width: int) -> list[Slot]:
         widths.append(width)
         return [entry("a")]
 

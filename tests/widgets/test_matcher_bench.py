@@ -86,7 +86,7 @@ def line_with(app: App[None], *words: str) -> str:
 
 
 def to(pane: MatcherBench, value: object) -> None:
-    pane.move_to(next(index for index, row in enumerate(pane.rows) if row.value == value))
+    pane.move_to(next(index for index, row in enumerate(pane.rows) if row.place == value))
 
 
 class TestLooks:
@@ -280,7 +280,7 @@ class TestKeys:
 class TestMouse:
     async def test_a_double_click_chooses_and_a_click_on_the_fold_arrow_explains(self) -> None:
         async with held("Wi‑Fi") as (app, pane, pilot):
-            row = next(index for index, item in enumerate(pane.rows) if item.value == CandidateRow(1))
+            row = next(index for index, item in enumerate(pane.rows) if item.place == CandidateRow(1))
             await pilot.click(pane, offset=(10, row), times=2)
             await drained(pilot)
             assert app.reported == [pane.bench.candidates[1].matcher]

@@ -13,9 +13,10 @@ from clawperator.engine.hierarchy.match import FIELDS, Matcher
 from clawperator.engine.hierarchy.tree import UiNode, parse
 from clawperator.themes.claw import DARK
 from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.slot import Slot
 from clawperator.widgets.matcher_line import MatcherLine
 from clawperator.widgets.models.bench import Bench
-from clawperator.widgets.row_list import ListRow, RowList
+from clawperator.widgets.row_list import RowList
 from clawperator.widgets.text.matcher_text import MatcherText
 from tests.app.console.support import drained, settings_screen
 
@@ -51,7 +52,7 @@ class Holder(App[None]):
         self.hints.append(self.query_one(MatcherLine).hint().plain)
 
     def on_mount(self) -> None:
-        self.query_one(RowList).show_rows([ListRow(lambda width: Row(Line(width).add(" row")), value=1)])
+        self.query_one(RowList).show_rows([Slot(lambda width: Row(Line(width).add(" row")), place=1)])
 
     def on_key(self, event: events.Key) -> None:
         if event.character == "m" and not isinstance(self.focused, MatcherLine):

@@ -27,7 +27,7 @@ class RecordingPane(NodeInspector):
 
 
 def go_to(pane: NodeInspector, name: str, *, derived: bool) -> None:
-    pane.move_to(next(index for index, row in enumerate(pane.rows) if row.value == (name, derived)))
+    pane.move_to(next(index for index, row in enumerate(pane.rows) if row.place == (name, derived)))
 
 
 async def test_a_value_is_copied_as_it_is_without_the_signs_it_is_drawn_with() -> None:

@@ -125,15 +125,13 @@ async def test_parts_fold_and_long_values_open() -> None:
         b.payload["actions"][2]["params"]["matcher"]["resourceId"] = "far:id/" + "y" * 300
         widget.show(a, b)
         rows = widget.row_count()
-        index = next(i for i, slot in enumerate(widget._slots) if slot.place == ("part", "payload"))
+        index = next(i for i, slot in enumerate(widget.rows) if slot.place == ("part", "payload"))
         widget.move_to(index)
         await pilot.press("space")
         assert widget.row_count() < rows
         await pilot.press("enter")
         assert widget.row_count() == rows
-        (long,) = (
-            i for i, slot in enumerate(widget._slots) if slot.opened is False and "resourceId" in str(slot.place)
-        )
+        (long,) = (i for i, slot in enumerate(widget.rows) if slot.opened is False and "resourceId" in str(slot.place))
         widget.move_to(long)
         await pilot.press("enter")
         await drained(pilot)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.symbols import UNICODE, Symbols
@@ -12,15 +12,17 @@ from clawperator.widgets.text.times import WallClock
 
 
 class Slot(NamedTuple):
-    """``draw`` makes the row for a width. ``place`` identifies it: the cursor stays with it when rows change.
+    """``draw`` makes the row for a width. ``place`` is what it stands for: the cursor stays with it when rows change.
 
-    ``opened`` tells whether it is expanded, ``None`` that it cannot be. ``role`` marks a row that needs attention.
+    ``opened`` tells whether it is expanded, ``None`` that it cannot be. ``role`` marks a row that needs attention, on the scrollbar.
+    The cursor of a list skips ``quiet`` rows: headings, rules, continuation lines.
     """
 
     draw: Callable[[int], Row]
-    place: Hashable = None
+    place: Any = None
     opened: bool | None = None
     role: str = ""
+    quiet: bool = False
 
 
 def _as_it_is(_place: Hashable, by_itself: bool) -> bool:
@@ -51,7 +53,17 @@ def fixed(row: Row) -> Slot:
     return Slot(lambda _width: row)
 
 
-BLANK = Slot(lambda width: Row(Line(width)))
+BLANK = Slot(lambda width: Row(Line(width)), quiet=True)
+
+
+def heading(text: str) -> Slot:
+    """Return a heading row."""
+    return Slot(lambda width: Row(Line(width).add(f" {text}", "faint")), quiet=True)
+
+
+def ready(row: Row, place: object = None, *, quiet: bool = True) -> Slot:
+    """Return a row of a list that was drawn for this width already."""
+    return Slot(lambda _width: row, place, quiet=quiet)
 
 
 def folded(text: str, width: int, role: str = "text", *, indent: int = 1, limit: int = 50) -> Iterator[Slot]:

@@ -10,18 +10,18 @@ from textual.app import ComposeResult
 
 from clawperator.app.console.console import Console
 from clawperator.app.console.navigation import ExecutionPlace
-from clawperator.app.console.screens.live_dialog import AskingDialog, DialogText
+from clawperator.app.console.screens.live_dialog import AskingDialog
 from clawperator.app.console.screens.menu import ask
 from clawperator.engine.executions.device_lock import SETTLE_SECONDS
 from clawperator.widgets import keys
-from clawperator.widgets.format.lines import Line, Row, column
+from clawperator.widgets.format.lines import Line, Row, column, wrapped
 from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.format.waterfall import total_row
 from clawperator.widgets.models.execution import ExecutionState
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.models.timeline import Timeline
-from clawperator.widgets.text.safe import wrap
 from clawperator.widgets.text.times import WallClock, duration
+from clawperator.widgets.wrapped_text import WrappedText
 
 if TYPE_CHECKING:
     from clawperator.app.console.session import Session
@@ -63,8 +63,7 @@ def lock_rows(
     if not settling and (time := _time_row(lock, clock, width, symbols)):
         yield time
         yield Row(Line(width))
-    for text in wrap(_meaning(lock, clock, settling=settling), max(20, width - 2)):
-        yield Row(Line(width).add(" ").add(text, "muted"))
+    yield from wrapped(_meaning(lock, clock, settling=settling), width, "muted")
 
 
 def _facts(lock: Mapping[str, Any], execution: ExecutionState | None, clock: WallClock) -> Iterator[tuple[str, str]]:
@@ -119,10 +118,10 @@ class LockDialog(AskingDialog):
         self._session = session
 
     def compose_question(self) -> ComposeResult:
-        yield DialogText(self._rows, id="lock")
+        yield WrappedText(self._rows, id="lock")
 
     def on_mount(self) -> None:
-        text = self.query_one("#lock", DialogText)
+        text = self.query_one("#lock", WrappedText)
         self.set_focus(text)
         self.set_interval(_TICK_SECONDS, text.fold)
 

@@ -13,7 +13,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from clawperator.app.console.console_engine import ConsoleEngine
-from clawperator.app.console.screens.live_dialog import DialogText, LiveDialog
+from clawperator.app.console.screens.live_dialog import LiveDialog
 from clawperator.app.console.session import Facet
 from clawperator.app.qr import NARROW, modules, plain
 from clawperator.engine.errors import EngineError
@@ -23,6 +23,7 @@ from clawperator.widgets.key_bar import KeyBar
 from clawperator.widgets.line_widget import AppValues
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.text.times import duration
+from clawperator.widgets.wrapped_text import WrappedText
 
 if TYPE_CHECKING:
     from clawperator.engine.adb.pairing import Paired, QrOffer
@@ -80,7 +81,7 @@ class PairDialog(LiveDialog):
     def compose_question(self) -> ComposeResult:
         with Horizontal():
             yield self._code
-            yield DialogText(self._rows, id="pairing")
+            yield WrappedText(self._rows, id="pairing")
 
     def on_mount(self) -> None:
         self._begin()
@@ -129,7 +130,7 @@ class PairDialog(LiveDialog):
         failed = self._end is not None and self._end[0] is not Status.OK
         last = ("escape", "close" if self._end else "cancel")
         self.show_keys(*(("enter", "try again"),) * failed, last)
-        self.query_one("#pairing", DialogText).redraw()
+        self.query_one("#pairing", WrappedText).fold()
 
     def _rows(self, width: int) -> Iterator[Row]:
         if self._end is None:

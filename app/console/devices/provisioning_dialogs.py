@@ -12,14 +12,14 @@ from textual.widgets import Label
 from clawperator.app.console.devices.console import DevicesConsole
 from clawperator.app.console.navigation import EmulatorJobPlace
 from clawperator.app.console.screens.forms import Form, QuestionDialog
-from clawperator.app.console.screens.live_dialog import AskingDialog, DialogText
+from clawperator.app.console.screens.live_dialog import AskingDialog
 from clawperator.app.console.screens.menu import PaletteEntry, ask
 from clawperator.engine.errors import EngineError
 from clawperator.widgets import keys
 from clawperator.widgets.format.jobs import job_words, problem_rows
-from clawperator.widgets.format.lines import Line, Row, sentence
+from clawperator.widgets.format.lines import Line, Row, sentence, wrapped
 from clawperator.widgets.models.status import Status
-from clawperator.widgets.text.safe import wrap
+from clawperator.widgets.wrapped_text import WrappedText
 
 if TYPE_CHECKING:
     from clawperator.app.console.devices.emulator_controller import EmulatorController
@@ -163,7 +163,7 @@ class PlanDialog(AskingDialog):
         self.problem: EngineError | None = None
 
     def compose_question(self) -> ComposeResult:
-        yield DialogText(self._rows, id="plan")
+        yield WrappedText(self._rows, id="plan")
 
     def on_mount(self) -> None:
         self._show_keys()
@@ -175,7 +175,7 @@ class PlanDialog(AskingDialog):
         except EngineError as exc:
             self.problem = exc
         self._show_keys()
-        self.query_one("#plan", DialogText).redraw()
+        self.query_one("#plan", WrappedText).fold()
 
     def _show_keys(self) -> None:
         go = () if self.problem else (("enter", self.GO),)
@@ -183,25 +183,18 @@ class PlanDialog(AskingDialog):
 
     def _rows(self, width: int) -> Iterator[Row]:
         if self.problem is not None:
-            sign = self.symbols.sign(Status.FAILED)
-            for index, text in enumerate(wrap(self.problem.message, max(10, width - 5), limit=6)):
-                yield Row(
-                    Line(width).add(f" {sign} " if not index else " " * (len(sign) + 2), "fail").add(text, "text")
-                )
+            lead = f" {self.symbols.sign(Status.FAILED)} "
+            yield from wrapped(self.problem.message, width, lead=lead, lead_role="fail", limit=6)
             yield from problem_rows(self.problem.code.value, self.problem.hint, width, self.symbols)
         elif self.plan is None:
             yield Row(Line(width).add(" Checking virtual devices…", "muted"))
         else:
             words = self.plan.summary[:1].upper() + self.plan.summary[1:]
-            for text in wrap(f"{words.rstrip('.')}.", max(10, width - 2), limit=8):
-                yield Row(Line(width).add(" ").add(text, "strong"))
+            yield from wrapped(f"{words.rstrip('.')}.", width, "strong", limit=8)
             yield Row(Line(width))
-            for text in wrap(_MEANING.get(self.plan.kind, ""), max(10, width - 2), limit=4):
-                yield Row(Line(width).add(" ").add(text, "text"))
-            for text in wrap(
-                "C cancels it at any time and reports what remains. Other modes stay usable.", max(10, width - 2)
-            ):
-                yield Row(Line(width).add(" ").add(text, "muted"))
+            yield from wrapped(_MEANING.get(self.plan.kind, ""), width, limit=4)
+            words = "C cancels it at any time and reports what remains. Other modes stay usable."
+            yield from wrapped(words, width, "muted")
         yield Row(Line(width))
 
     def action_go(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import on
@@ -22,8 +22,9 @@ from clawperator.app.console.session import Facet
 from clawperator.engine.hierarchy.folding import fold
 from clawperator.widgets import keys
 from clawperator.widgets.device_list import DeviceList
-from clawperator.widgets.emulator_list import DeviceDetail, EmulatorList
-from clawperator.widgets.format.devices import NO_FACTS, DeviceSummary, device_words
+from clawperator.widgets.emulator_list import EmulatorList
+from clawperator.widgets.format.devices import NO_FACTS, DeviceSummary, device_detail, device_words
+from clawperator.widgets.format.emulators import avd_detail
 from clawperator.widgets.format.jobs import job_line
 from clawperator.widgets.format.lines import Line, Row, sentence
 from clawperator.widgets.info_line import FindLine, InfoLine
@@ -32,6 +33,7 @@ from clawperator.widgets.line_widget import OneLineWidget
 from clawperator.widgets.models.job import Job
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.pane import Pane
+from clawperator.widgets.wrapped_text import WrappedText
 
 if TYPE_CHECKING:
     from clawperator.engine.emulators.avds import Avd
@@ -75,7 +77,7 @@ class DevicesScreen(TwoPaneScreen):
         with Container(id="panes", classes="-machines"):
             with Pane("devices", EmulatorList(id="list"), id="list-pane"):
                 yield FindLine(self._find, placeholder="name, app or last step", back_to="#list", id="find")
-            yield Pane("details", DeviceDetail(id="detail"), id="detail-pane")
+            yield Pane("details", WrappedText(id="detail", empty="Select a device."), id="detail-pane")
             yield Pane("job", JobPane(id="job"), id="job-pane")
         yield JobLine(id="job-line")
         yield InfoLine(id="summary")
@@ -129,20 +131,22 @@ class DevicesScreen(TwoPaneScreen):
 
     def show_place(self) -> None:
         """Show ``2 of 5``, without headings."""
-        rows = [row.value for row in self.devices.rows if not row.quiet]
+        rows = [row.place for row in self.devices.rows if not row.quiet]
         place = rows.index(self.devices.value) + 1 if self.devices.value in rows else 0
         self.query_one("#list-pane", Pane).note(Line().add(f"{place:,} of {len(rows):,}" if rows else ""))
 
     def show_detail(self) -> None:
-        detail, pane = self.query_one("#detail", DeviceDetail), self.devices
+        detail, pane = self.query_one("#detail", WrappedText), self.devices
+        session, symbols = self.session, self.console.symbols
+        machines, now = session.machines, session.clock.now()
         if (avd := pane.avd) is not None:
-            detail.show_avd(avd, self.session.machines)
+            detail.show_text(lambda width: avd_detail(avd, machines, width, symbols), pane.value)
         elif (device := pane.device) is not None:
-            chosen = device.serial == self.session.device_id
-            facts = self._facts.get(device.serial, NO_FACTS)
-            detail.show_device(device, facts, chosen=chosen, now=self.session.clock.now())
+            facts, chosen = self._facts.get(device.serial, NO_FACTS), device.serial == session.device_id
+            draw = partial(device_detail, device, symbols=symbols, chosen=chosen, facts=facts, now=now)
+            detail.show_text(draw, pane.value)
         else:
-            detail.show_nothing()
+            detail.show_text(lambda _width: ())
 
     def _draw_job(self) -> None:
         job = self.session.machines.job

@@ -10,14 +10,16 @@ from textual import on
 from textual.app import ComposeResult
 
 from clawperator.app.console.screens.file_dialogs import ask_path
-from clawperator.app.console.screens.live_dialog import DialogText, LiveDialog
+from clawperator.app.console.screens.live_dialog import LiveDialog
 from clawperator.app.console.session import Facet
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line, Row, sentence
 from clawperator.widgets.format.setup import file_row, file_rows, installed_rows, progress_rows
+from clawperator.widgets.format.slot import Slot, heading
 from clawperator.widgets.key_bar import KeyBar
 from clawperator.widgets.line_pane import LinePane
-from clawperator.widgets.row_list import ListRow, RowList, heading
+from clawperator.widgets.row_list import RowList
+from clawperator.widgets.wrapped_text import WrappedText
 
 if TYPE_CHECKING:
     from clawperator.app.console.devices.console import DevicesConsole
@@ -58,12 +60,12 @@ class SetupDialog(LiveDialog):
         return self.setup.job is None or (self._again and not self.busy)
 
     def compose_question(self) -> ComposeResult:
-        yield DialogText(
+        yield WrappedText(
             lambda width: [*installed_rows(self.setup, width, self.symbols), Row(Line(width))], id="installed"
         )
         yield RowList(id="files")
-        yield DialogText(self._chosen_rows, id="chosen")
-        yield DialogText(self._progress_rows, id="progress")
+        yield WrappedText(self._chosen_rows, id="chosen")
+        yield WrappedText(self._progress_rows, id="progress")
 
     def on_mount(self) -> None:
         self.set_focus(self.query_one("#files"))
@@ -88,18 +90,18 @@ class SetupDialog(LiveDialog):
         if self.choosing and self.focused is None:
             self.set_focus(files)
         for name in ("#installed", "#chosen", "#progress"):
-            self.query_one(name, DialogText).redraw()
+            self.query_one(name, WrappedText).fold()
         self._show_keys()
 
-    def _file_rows(self, setup: SetupState) -> Iterator[ListRow]:
+    def _file_rows(self, setup: SetupState) -> Iterator[Slot]:
         if setup.files is None:
             yield heading("Searching for APK files…")
             return
         yield heading(f"{'files' if setup.files else 'no APK file'} in {sentence(setup.folder)}")
         for file in setup.files:
             row = partial(file_row, file, setup, symbols=self.symbols)
-            yield ListRow(row, value=file.path, role="warn" if file.problem else "")
-        yield ListRow(lambda width: Row(Line(width).add(" another file…", "muted")), value=OTHER)
+            yield Slot(row, place=file.path, role="warn" if file.problem else "")
+        yield Slot(lambda width: Row(Line(width).add(" another file…", "muted")), place=OTHER)
 
     def _chosen_rows(self, width: int) -> Iterator[Row]:
         yield Row(Line(width))
@@ -132,7 +134,7 @@ class SetupDialog(LiveDialog):
 
     @on(LinePane.CursorMoved, "#files")
     def _moved(self) -> None:
-        self.query_one("#chosen", DialogText).redraw()
+        self.query_one("#chosen", WrappedText).fold()
 
     @on(LinePane.RowChosen, "#files")
     def _row_chosen(self, message: LinePane.RowChosen) -> None:
@@ -161,11 +163,11 @@ class SetupDialog(LiveDialog):
         self._refused = file if file.problem else None
         self._named_path = "" if file.problem else file.path
         self._to_named(self.query_one("#files", RowList))  # may be in the list already
-        self.query_one("#chosen", DialogText).redraw()
+        self.query_one("#chosen", WrappedText).fold()
 
     def _to_named(self, files: RowList) -> None:
         """Move the cursor to the named file once it is in the list."""
-        place = next((index for index, row in enumerate(files.rows) if row.value == self._named_path), None)
+        place = next((index for index, row in enumerate(files.rows) if row.place == self._named_path), None)
         if place is not None:
             self._named_path = ""
             files.move_to(place)

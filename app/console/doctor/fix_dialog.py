@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from textual.app import ComposeResult
 
-from clawperator.app.console.screens.live_dialog import AskingDialog, DialogText
+from clawperator.app.console.screens.live_dialog import AskingDialog
 from clawperator.widgets import keys
 from clawperator.widgets.format.checks import short_name
 from clawperator.widgets.format.fix_lines import command_rows
-from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.lines import Line, Row, wrapped
 from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.models.status import Status
-from clawperator.widgets.text.safe import wrap
+from clawperator.widgets.wrapped_text import WrappedText
 
 if TYPE_CHECKING:
     from clawperator.engine.doctor.fix import PlannedFix
@@ -42,8 +42,7 @@ def proposal_rows(shown: Proposal, width: int, symbols: Symbols = UNICODE) -> It
         place = f"{number}. " if len(shown.plans) > 1 else ""
         yield Row(Line(width).add(f" {place}", "muted").device(short_name(plan.check_id), "strong"))
         if plan.preview != (plan.step,):
-            for text in wrap(plan.step, max(10, width - 4), limit=6):
-                yield Row(Line(width).add("   ").add(text, "muted"))
+            yield from wrapped(plan.step, width, "muted", lead="   ", limit=6)
         for command in plan.preview:
             yield from command_rows(command, width)
     yield Row(Line(width))
@@ -57,9 +56,8 @@ def _warnings(shown: Proposal, width: int, symbols: Symbols) -> Iterator[Row]:
         return
     sign = symbols.sign(Status.WARN)
     for place, words in enumerate(_whom(dangerous, shown.at_work)):
-        for index, text in enumerate(wrap(words, max(10, width - len(sign) - 3))):
-            head = f" {sign} " if not index and not place else " " * (len(sign) + 2)
-            yield Row(Line(width).add(head, "warn").add(text, "warn"))
+        lead = f" {sign} " if not place else " " * (len(sign) + 2)
+        yield from wrapped(words, width, "warn", lead=lead, lead_role="warn")
 
 
 def _whom(dangerous: Sequence[PlannedFix], at_work: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
@@ -87,7 +85,7 @@ class FixDialog(AskingDialog):
         self._shown = shown
 
     def compose_question(self) -> ComposeResult:
-        yield DialogText(lambda width: proposal_rows(self._shown, width, self.symbols), id="proposal")
+        yield WrappedText(lambda width: proposal_rows(self._shown, width, self.symbols), id="proposal")
 
     def on_mount(self) -> None:
         self.set_focus(self.query_one("#proposal"))

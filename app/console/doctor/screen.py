@@ -20,15 +20,16 @@ from clawperator.app.console.screens.two_pane import TwoPaneScreen
 from clawperator.app.console.session import Facet
 from clawperator.engine.text.suggestions import command_line
 from clawperator.widgets import keys
-from clawperator.widgets.doctor_panel import CheckDetail, DoctorPanel
+from clawperator.widgets.doctor_panel import DoctorPanel
 from clawperator.widgets.fix_log import FixLog
-from clawperator.widgets.format.checks import fix_text, shell_text, short_name, tally_line
+from clawperator.widgets.format.checks import check_detail, fix_text, shell_text, short_name, tally_line
 from clawperator.widgets.format.lines import Line, Row, sentence
 from clawperator.widgets.info_line import InfoLine
 from clawperator.widgets.models.doctor_report import Check, id_of, status_of
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.pane import Pane
 from clawperator.widgets.text.times import age, duration
+from clawperator.widgets.wrapped_text import WrappedText
 
 if TYPE_CHECKING:
     from clawperator.app.console.doctor.controller import DoctorController
@@ -56,7 +57,7 @@ class DoctorScreen(TwoPaneScreen):
         with Container(id="panes"):
             yield Pane("checks", DoctorPanel(id="list"), id="list-pane")
             with Container(id="doctor-side"):
-                yield Pane("detail", CheckDetail(id="detail"), id="detail-pane")
+                yield Pane("detail", WrappedText(id="detail", empty="Select a check."), id="detail-pane")
                 yield Pane("fix log", FixLog(id="log"), id="log-pane")
         yield InfoLine(id="summary")
 
@@ -104,10 +105,15 @@ class DoctorScreen(TwoPaneScreen):
         self.query_one("#list-pane", Pane).note(Line().add(f"{place} of {count}" if count else ""))
 
     def show_detail(self) -> None:
-        check = self.panel.check
-        runnable = [] if check is None else [plan.step for plan in self.doctor.plan([check])]
-        critical = check is not None and id_of(check) in self.session.report.critical
-        self.query_one("#detail", CheckDetail).show(check, critical=critical, runnable=runnable)
+        check, detail = self.panel.check, self.query_one("#detail", WrappedText)
+        if check is None:
+            detail.show_text(lambda _width: ())
+            return
+        runnable = [plan.step for plan in self.doctor.plan([check])]
+        critical, symbols = id_of(check) in self.session.report.critical, self.console.symbols
+        detail.show_text(
+            lambda width: check_detail(check, width, symbols, critical=critical, runnable=runnable), id_of(check)
+        )
 
     def _draw_summary(self) -> None:
         report, symbols = self.session.report, self.console.symbols

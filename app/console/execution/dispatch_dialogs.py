@@ -10,18 +10,18 @@ from textual.app import ComposeResult
 from clawperator.app.console.console import Console
 from clawperator.app.console.execution.subject import Subject
 from clawperator.app.console.screens.forms import Form, Switch, not_blank
-from clawperator.app.console.screens.live_dialog import DialogText, LiveDialog
+from clawperator.app.console.screens.live_dialog import LiveDialog
 from clawperator.app.console.session import Facet
 from clawperator.engine.contracts.limits import MAX_MATCHER_VALUE_LENGTH, utf16_length
 from clawperator.engine.hierarchy.matcher import Matcher
 from clawperator.widgets import keys
 from clawperator.widgets.format.bench import add_piece, matcher_pieces, sentence_rows
 from clawperator.widgets.format.json_lines import json_rows
-from clawperator.widgets.format.lines import Line, Row, sentence
+from clawperator.widgets.format.lines import Line, Row, sentence, wrapped
 from clawperator.widgets.format.symbols import Symbols
 from clawperator.widgets.models.status import Status
-from clawperator.widgets.text.safe import wrap
 from clawperator.widgets.text.times import age
+from clawperator.widgets.wrapped_text import WrappedText
 
 _LINES_OF_COMMAND = 200
 READING = "Reading the screen…"
@@ -100,8 +100,7 @@ def payload_rows(shown: Dispatch, width: int) -> Iterator[Row]:
     """Yield the equivalent command and the payload."""
     yield Row(Line(width))
     yield Row(Line(width).add(" equivalent command", "faint"))
-    for text in wrap(shown.command, max(10, width - 2), limit=_LINES_OF_COMMAND):
-        yield Row(Line(width).add(" ").add(text, "node-text"))
+    yield from wrapped(shown.command, width, "node-text", limit=_LINES_OF_COMMAND)
     yield Row(Line(width))
     yield Row(Line(width).add(" payload", "faint"))
     yield from json_rows(shown.payload, width)
@@ -122,7 +121,7 @@ class DispatchDialog(LiveDialog):
         self._unfolded = self._reading = False
 
     def compose_question(self) -> ComposeResult:
-        yield DialogText(self._rows, id="dispatch")
+        yield WrappedText(self._rows, id="dispatch")
 
     def _rows(self, width: int) -> Iterator[Row]:
         session = self._shell.session
@@ -148,7 +147,7 @@ class DispatchDialog(LiveDialog):
         if changed & Facet.TREE or (changed & Facet.WORK and not self._shell.session.work):
             self._reading = False
         self.show_keys(*shown, dimmed="enter" if self._reading else "")
-        self.query_one("#dispatch", DialogText).redraw()
+        self.query_one("#dispatch", WrappedText).fold()
 
     def action_go(self) -> None:
         """Send it, but not before the tree that was asked for is shown."""

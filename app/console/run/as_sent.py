@@ -7,13 +7,13 @@ from typing import Any
 
 from textual.app import ComposeResult
 
-from clawperator.app.console.screens.live_dialog import DialogText
 from clawperator.app.console.screens.menu import Dialog
 from clawperator.engine.executions.snippets import pretty
 from clawperator.widgets.format.changes import diff_row, line_diff
 from clawperator.widgets.format.json_lines import coloured_json
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.symbols import UNICODE, Symbols
+from clawperator.widgets.wrapped_text import WrappedText
 
 
 def as_sent_rows(written: object, sent: Mapping[str, Any], width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
@@ -36,7 +36,7 @@ class AsSentDialog(Dialog):
         self._texts = written, sent
 
     def compose_dialog(self) -> ComposeResult:
-        yield DialogText(lambda width: as_sent_rows(*self._texts, width, self.symbols), id="as-sent")
+        yield WrappedText(lambda width: as_sent_rows(*self._texts, width, self.symbols), id="as-sent")
 
     def on_mount(self) -> None:
         self.set_focus(self.query_one("#as-sent"))

@@ -23,8 +23,8 @@ from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions import snippets
 from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.slot import Slot, ready
 from clawperator.widgets.models.status import Status
-from clawperator.widgets.row_list import ListRow, ready
 from clawperator.widgets.text.times import time_ago
 
 
@@ -39,7 +39,7 @@ class RecentDraftsDialog(ListDialog):
         super().__init__()
         self._drafts = drafts
 
-    def rows(self, width: int) -> Iterator[ListRow]:
+    def rows(self, width: int) -> Iterator[Slot]:
         for draft in self._drafts:
             line = Line(width).add(" ").device(draft.path or draft.name or "draft", "strong", room=44)
             if actions := draft.actions:

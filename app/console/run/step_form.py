@@ -23,10 +23,11 @@ from clawperator.engine.hierarchy.matcher import Matcher
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.models.status import Status
-from clawperator.widgets.skill_form import FormText, InputRow, OneOf, ValueInput
+from clawperator.widgets.skill_form import InputRow, OneOf, ValueInput
 from clawperator.widgets.text.action_fields import action_fields, line_of, value_of
 from clawperator.widgets.text.matcher_text import matcher_text
 from clawperator.widgets.text.safe import wrap
+from clawperator.widgets.wrapped_text import WrappedText
 
 _MOST_ROWS = 14
 
@@ -58,7 +59,7 @@ class StepForm(FieldsForm):
         given = {**self._step.get("params", {}), "id": self._step.get("id")}
         rows = (InputRow(field, line_of(field, given.get(field.name))) for field in self._fields.values())
         yield VerticalScroll(*rows, id="fields", can_focus=False)
-        yield FormText(id="comes", most=_MOST_ROWS)
+        yield WrappedText(id="comes", empty="", most=_MOST_ROWS)
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -95,7 +96,7 @@ class StepForm(FieldsForm):
     def follow(self) -> None:
         self._typing = None
         if self.is_mounted:
-            self.query_one(FormText).show(self._shown)
+            self.query_one(WrappedText).show_text(self._shown, object())  # from its top
 
     def _shown(self, width: int) -> Iterator[Row]:
         """Yield the problems, the meaning of the focused field with its count of nodes, and the step."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import ActiveBinding
-from textual.geometry import Size
 from textual.widgets import Label
 
 from clawperator.app.console.screens.menu import Dialog
@@ -16,12 +15,13 @@ from clawperator.engine.hierarchy.blind import EXPLANATIONS, REMEDIES, BlindSpot
 from clawperator.engine.hierarchy.diff import Change
 from clawperator.widgets import keys
 from clawperator.widgets.device_list import DeviceList
-from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.lines import Line, Row, wrapped
+from clawperator.widgets.format.slot import BLANK, Slot, ready
 from clawperator.widgets.format.symbols import Symbols
 from clawperator.widgets.key_bar import key_sign
 from clawperator.widgets.models.snapshot import TreeSnapshot
 from clawperator.widgets.notice_line import Notice
-from clawperator.widgets.row_list import ListRow, RowList, blank, ready
+from clawperator.widgets.row_list import RowList
 from clawperator.widgets.text.safe import paragraphs, wrap
 from clawperator.widgets.text.times import time_ago
 from clawperator.widgets.tree_compare import TreeCompare
@@ -31,36 +31,22 @@ if TYPE_CHECKING:
     from clawperator.app.console.session import Session
 
 
-class FoldedRows(RowList):
-    """A list with wrapped sentences: ``make`` makes the rows for a width, before the list has it."""
-
-    def __init__(self, make: Callable[[int], Iterable[ListRow]], *, id: str) -> None:  # noqa: A002  # Textual's own name
-        super().__init__(id=id)
-        self._make = make
-        self._made_for = -1
-
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        if width != self._made_for:
-            self._made_for = width
-            self.show_rows(self._make(width - 1))  # one cell is the scrollbar's
-        return super().get_content_height(container, viewport, width)
-
-
 class ListDialog(Dialog):
     """A list. Answers the value of the chosen row, or ``None``; a row without a value cannot be chosen."""
 
     NOTE = "esc closes"
     EMPTY = ""
 
-    def rows(self, width: int) -> Iterable[ListRow]:
+    def rows(self, width: int) -> Iterable[Slot]:
         """Return the rows for a width."""
         raise NotImplementedError
 
     def compose_dialog(self) -> ComposeResult:
-        yield FoldedRows(self.rows, id="entries")
+        yield RowList(id="entries")
 
     def on_mount(self) -> None:
         self.entries.empty_text = self.EMPTY
+        self.entries.show_folded(self.rows)
         self.entries.focus()
 
     @property
@@ -87,15 +73,15 @@ class HelpDialog(ListDialog):
     def groups(self) -> list[tuple[str, list[HelpEntry]]]:
         return [*help_groups(self._active, self.symbols), *self._menus]
 
-    def rows(self, width: int) -> Iterator[ListRow]:
+    def rows(self, width: int) -> Iterator[Slot]:
         for index, (name, entries) in enumerate(self.groups):
             if index:
-                yield blank()
-            yield ListRow(_heading(name), quiet=True)
+                yield BLANK
+            yield Slot(_heading(name), quiet=True)
             for signs, label, tooltip in entries:
                 first, *more = wrap(tooltip, max(20, width - _KEY_CELLS - _LABEL_CELLS))
-                yield ListRow(_entry(signs, label, first))
-                yield from (ListRow(_entry("", "", text), quiet=True) for text in more)
+                yield Slot(_entry(signs, label, first))
+                yield from (Slot(_entry("", "", text), quiet=True) for text in more)
 
 
 HelpEntry = tuple[str, str, str]
@@ -158,7 +144,7 @@ class NoticesDialog(ListDialog):
     def on_mount(self) -> None:
         self.call_after_refresh(self.entries.action_bottom)
 
-    def rows(self, width: int) -> Iterator[ListRow]:
+    def rows(self, width: int) -> Iterator[Slot]:
         for notice in self._notices:
             status = notice.status
             first, *more = wrap(notice.text, max(20, width - _BEFORE_NOTICE - len(notice.code) - 2))
@@ -216,7 +202,7 @@ class TreesDialog(ListDialog):
         super().__init__()
         self._snapshots = snapshots
 
-    def rows(self, width: int) -> Iterator[ListRow]:
+    def rows(self, width: int) -> Iterator[Slot]:
         for item in self._snapshots:
             line = (
                 Line(width).add(" ").add(self.clock.time_of_day(item.at), "muted").add(f"  {item.source:<7}", "faint")
@@ -258,16 +244,15 @@ class BlindSpotsDialog(ListDialog):
         super().__init__()
         self._spots = spots
 
-    def rows(self, width: int) -> Iterator[ListRow]:
+    def rows(self, width: int) -> Iterator[Slot]:
         for index, spot in enumerate(self._spots):
             if index:
-                yield blank()
+                yield BLANK
             where = f"e{spot.node.index}" if spot.node is not None else ""
             line = Line(width).add(f" {spot.kind.replace('_', ' ')}", "accent").add(f"  {where}", "muted")
             yield ready(Row(line, Line().add(f"{spot.certainty} ", "faint")), spot, quiet=False)
             for text in (f"Seen: {spot.seen}.", EXPLANATIONS[spot.kind], f"Try: {REMEDIES[spot.kind]}."):
-                for part in wrap(text, max(20, width - 4)):
-                    yield ready(Row(Line(width).add("   ").device(part, "text")))
+                yield from map(ready, wrapped(text, width, lead="   "))
 
 
 class ConfirmDialog(Dialog):

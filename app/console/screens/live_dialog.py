@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-
 from textual import on
 from textual.app import ComposeResult
-from textual.geometry import Size
 
 from clawperator.app.console.screens.menu import Dialog
 from clawperator.app.console.session import Facet
-from clawperator.widgets.format.lines import Row
 from clawperator.widgets.key_bar import KeyBar, KeyHint, key_sign
-from clawperator.widgets.wrapped_text import WrappedText
 
 TICK_SECONDS = 1.0
 _SIGNS = {"enter": "⏎", "escape": "esc", "ctrl+o": "^o", "slash": "/"}
@@ -84,25 +79,3 @@ class LiveDialog(AskingDialog):
 
     def _tick(self) -> None:
         self.show(Facet.NOTHING)
-
-
-class DialogText(WrappedText):
-    """Text in a dialog, as high as its rows: ``make`` makes them for a width."""
-
-    def __init__(self, make: Callable[[int], Iterable[Row]], *, id: str) -> None:  # noqa: A002  # Textual's own name
-        super().__init__(id=id)
-        self._made = make
-
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002  # Textual's three
-        return min(len(list(self.folded(width))), max(1, viewport.height * 9 // 10 - 4))
-
-    def folded(self, width: int) -> Iterable[Row]:
-        return self._made(width) if width >= 10 else ()
-
-    def on_mount(self) -> None:
-        self.call_after_refresh(self.redraw)
-
-    def redraw(self) -> None:
-        """Draw changed text."""
-        self.fold()
-        self.refresh(layout=True)

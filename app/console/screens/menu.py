@@ -18,10 +18,11 @@ from textual.widgets import Input, Label
 from clawperator.app.console.textual_internals import FilteringScreen, bind_key
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.slot import Slot
 from clawperator.widgets.keys import MenuItem
 from clawperator.widgets.line_pane import LinePane
 from clawperator.widgets.line_widget import AppValues
-from clawperator.widgets.row_list import ListRow, RowList
+from clawperator.widgets.row_list import RowList
 from clawperator.widgets.text.safe import paragraphs
 
 if TYPE_CHECKING:
@@ -171,9 +172,7 @@ class MenuDialog(Dialog, inherit_bindings=False):
     def on_mount(self) -> None:
         menu = self.query_one("#menu", MenuList)
         menu.empty_text = "No entry is available now."
-        menu.show_rows(
-            ListRow(_draw(choice), value=choice.item.id, quiet=not choice.enabled) for choice in self._choices
-        )
+        menu.show_rows(Slot(_draw(choice), place=choice.item.id, quiet=not choice.enabled) for choice in self._choices)
 
     def action_pick(self, choice: str) -> None:
         self.dismiss(choice)

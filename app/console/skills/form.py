@@ -29,8 +29,9 @@ from clawperator.widgets.format.draft import plan_rows
 from clawperator.widgets.format.lines import Line, Row, sentence
 from clawperator.widgets.format.skills import trouble_rows
 from clawperator.widgets.models.skills import BUILTIN, required_first
-from clawperator.widgets.skill_form import FormText, InputRow, OneOf, ValueInput, hidden
+from clawperator.widgets.skill_form import InputRow, OneOf, ValueInput, hidden
 from clawperator.widgets.text.safe import paragraphs, wrap
+from clawperator.widgets.wrapped_text import WrappedText
 
 if TYPE_CHECKING:
     from clawperator.app.console.skills.controller import SkillsController
@@ -86,7 +87,7 @@ class SkillForm(FieldsForm):
         elif self.option is not None:
             yield Label(paragraphs(sentence(self.option.name)), markup=False)
         yield VerticalScroll(*self._rows(), id="fields", can_focus=False)
-        yield FormText(id="comes", most=_MOST_ROWS)
+        yield WrappedText(id="comes", empty="", most=_MOST_ROWS)
 
     def _rows(self) -> Iterator[InputRow]:
         option = self.option
@@ -196,8 +197,8 @@ class SkillForm(FieldsForm):
         self._draw()
 
     def _draw(self) -> None:
-        for text in self.query("#comes").results(FormText):  # none when it was closed meanwhile
-            text.show(self._made)
+        for text in self.query("#comes").results(WrappedText):  # none when it was closed meanwhile
+            text.show_text(self._made, object())  # from its top
 
     def _made(self, width: int) -> Iterator[Row]:
         option, symbols = self.option, self.symbols

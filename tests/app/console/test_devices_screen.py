@@ -36,7 +36,7 @@ async def test_devices_come_first_then_the_virtual_ones() -> None:
         engine.show_devices(DEVICE, PHONE, LOCKED_OUT)
         await until(pilot, lambda: len(pane_of(app).devices) == 3)
         await drained(pilot)
-        values = [row.value for row in pane_of(app).rows if not row.quiet]
+        values = [row.place for row in pane_of(app).rows if not row.quiet]
         assert values == [
             DEVICE.serial,
             PHONE.serial,

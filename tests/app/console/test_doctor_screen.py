@@ -21,9 +21,10 @@ from clawperator.app.console.screens.forms import QuestionDialog
 from clawperator.engine.adb.server import AdbServer
 from clawperator.engine.config.settings import Settings
 from clawperator.engine.doctor.fix import Fixer
-from clawperator.widgets.doctor_panel import CheckDetail, DoctorPanel
+from clawperator.widgets.doctor_panel import DoctorPanel
 from clawperator.widgets.fix_log import FixLog
 from clawperator.widgets.models.status import Status
+from clawperator.widgets.wrapped_text import WrappedText
 from tests.app.console.support import (
     CHECK_IDS,
     CHECKS_FAILED,
@@ -120,10 +121,10 @@ async def test_four_keys_make_a_device_ready(size: tuple[int, int]) -> None:
 
 async def test_groups_in_the_order_of_the_report_and_nothing_is_absent() -> None:
     async with doctor(FakeEngine(screen=settings_screen(), checks=CHECKS_NO_SERVER, check_ids=CHECK_IDS), size=SMALL) as (app, _, __):  # fmt: skip
-        values = [row.value for row in panel_of(app).rows]
+        values = [row.place for row in panel_of(app).rows]
         groups = app.session.report.grouped()
         assert values == [value for _, rows in groups for value in (None, *(row["id"] for row in rows))]
-        assert sorted(value for value in values if value) == sorted(CHECK_IDS)  # type: ignore[type-var]  # ids
+        assert sorted(value for value in values if value) == sorted(CHECK_IDS)
         shown = text_of(app)
         for words in (" critical", " advisory", "– handshake  not run (adb server)", "8 not run · 1 optional", "5.0 s"):
             assert words in shown
@@ -253,7 +254,7 @@ async def test_on_small_screens_the_detail_lies_over_the_list_and_keys_work_in_i
     async with doctor(size=SMALL) as (app, pilot, engine):
         await pilot.press("right_square_bracket", "enter")
         await until(
-            pilot, lambda: isinstance(app.focused, CheckDetail) and "Restart the Operator app's service" in text_of(app)
+            pilot, lambda: isinstance(app.focused, WrappedText) and "Restart the Operator app's service" in text_of(app)
         )
         await pilot.press("right_square_bracket")
         await until(pilot, lambda: "Switch on the accessibility service" in text_of(app))

@@ -409,7 +409,7 @@ async def test_a_field_of_the_form_is_edited_and_escape_brings_back_what_was() -
         await pilot.press("enter")
         await until(pilot, lambda: app.focused is mode.bench_pane)
         place = next(
-            at for at, row in enumerate(mode.bench_pane.rows) if getattr(row.value, "field", "") == "textContains"
+            at for at, row in enumerate(mode.bench_pane.rows) if getattr(row.place, "field", "") == "textContains"
         )
         mode.bench_pane.move_to(place)
         await pilot.press("enter")

@@ -19,7 +19,6 @@ from clawperator.app.console.devices.setup_controller import SetupController, fo
 from clawperator.app.console.devices.setup_screen import SetupDialog
 from clawperator.app.console.messages import NoticeUpdate, Update, ValueUpdate
 from clawperator.app.console.screens.forms import Form
-from clawperator.app.console.screens.live_dialog import DialogText
 from clawperator.engine.contracts.operator_identity import DEBUG_PACKAGE, OPERATOR_BRANDS, RELEASE_PACKAGE
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.widgets.format.devices import VARIANTS
@@ -27,6 +26,7 @@ from clawperator.widgets.format.setup import compared, file_rows, installed_rows
 from clawperator.widgets.models.setup import ApkFile, SetupState
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.text.times import WallClock
+from clawperator.widgets.wrapped_text import WrappedText
 from tests.app.console.fake_emulators import PIXEL, FakeEmulators, FakeOperatorApp, operator_status
 from tests.app.console.support import DEVICE, PHONE, SECOND, FakeEngine, drained, until
 from tests.app.console.test_provisioning import devices_mode, shown, to_avd
@@ -66,7 +66,7 @@ def said(app: ConsoleApp, words: str) -> bool:
 
 def chosen(app: ConsoleApp) -> str:
     """What the dialog says about the file under the cursor, in one line."""
-    pane = app.screen.query_one("#chosen", DialogText)
+    pane = app.screen.query_one("#chosen", WrappedText)
     return " ".join(" ".join(pane.row(index, 0).left.plain for index in range(pane.row_count())).split())
 
 

@@ -18,6 +18,7 @@ from clawperator.engine.simulator.device import create_device
 from clawperator.engine.simulator.run import Simulation
 from clawperator.engine.simulator.scenario import Scenario
 from clawperator.widgets.key_bar import KeyBar
+from clawperator.widgets.wrapped_text import WrappedText
 from tests.app.console.support import CHECKS_OK, FakeEngine, make_app, settings_screen, settled, until
 
 PIXELS = {" ": "00", "▀": "10", "▄": "01", "█": "11"}
@@ -51,8 +52,8 @@ async def pairing(
 
 
 def words(app: ConsoleApp) -> str:
-    rows = app.screen.query_one("#pairing")._rows  # type: ignore[attr-defined]
-    return " ".join(" ".join(row.left.plain.split()) for row in rows)
+    rows = app.screen.query_one("#pairing", WrappedText).rows
+    return " ".join(" ".join(row.draw(80).left.plain.split()) for row in rows)
 
 
 def drawn(app: ConsoleApp) -> list[list[bool]]:

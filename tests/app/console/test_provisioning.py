@@ -350,7 +350,7 @@ async def to_avd(pilot: Pilot[int], name: str) -> None:
     app = pilot.app
     assert isinstance(app, ConsoleApp)
     pane = app.screen.query_one("#list")
-    await until(pilot, lambda: any(row.value == AvdKey(name) for row in pane.rows))  # type: ignore[attr-defined]
+    await until(pilot, lambda: any(row.place == AvdKey(name) for row in pane.rows))  # type: ignore[attr-defined]
     pane.to_value(AvdKey(name))  # type: ignore[attr-defined]
     await drained(pilot)
 
