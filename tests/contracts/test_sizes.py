@@ -72,7 +72,7 @@ def test_no_function_is_longer_than_a_screen() -> None:
 # -- areas
 
 CEILINGS = {
-    "app/console and widgets": 35_900,
+    "app/console and widgets": 35_500,
     "engine/simulator": 12_300,
     "all source": 125_400,
     "all source without blank lines and comments": 101_700,
