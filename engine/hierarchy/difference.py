@@ -1,7 +1,8 @@
 """Explain how a wanted text differs from the one on the screen.
 
-Positions count characters from 1. The differences found are those that cannot be seen: letter case in a long text,
-no-break and look-alike characters, blanks at the ends, references copied raw from the dump.
+Positions count characters from 1. The differences found are those that cannot be seen: letter case in a long text, line
+breaks, no-break and look-alike characters, digits of other scripts, skin tones, blanks at the ends, references copied
+raw from the dump.
 """
 
 from __future__ import annotations
@@ -26,19 +27,25 @@ _LOOK_ALIKES = {
     **dict(zip("aeopcyij", "аеорсуіј", strict=True)),
 }
 _GREEK = dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧο", "ABEZHIKMNOPTYXo", strict=True))
+_SKIN_TONES = "".join(map(chr, range(0x1F3FB, 0x1F400)))
+_LINE_BREAKS = "\t\n\v\f\r\x85\u2028\u2029"
+_ZEROS = "\u0660\u06f0\u0966\u09e6\u0e50"
+"""Of Arabic, Persian, Devanagari, Bengali and Thai digits."""
 _INVISIBLE = "\u00ad\u061c\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff\ufe0e\ufe0f"
 _PLAIN = str.maketrans(
     {other: plain for plain, others in _LOOK_ALIKES.items() for other in others}
     | {"\u0445": "x"}
     | _GREEK
-    | dict.fromkeys(_INVISIBLE, "")
+    | dict.fromkeys(_INVISIBLE + _SKIN_TONES, "")
+    | dict.fromkeys(_LINE_BREAKS, " ")
+    | {chr(ord(zero) + digit): str(digit) for zero in _ZEROS for digit in range(10)}
 )
 _ENTITY = re.compile(r"&(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});")
 
 
 def plain(text: str) -> str:
-    """``text`` without look-alikes, compatibility forms and invisible characters; letter case stays."""
-    return text if text.isascii() else unicodedata.normalize("NFKC", text).translate(_PLAIN)
+    """``text`` on one line, without look-alikes, compatibility forms and invisible characters; letter case stays."""
+    return text if text.isascii() and text.isprintable() else unicodedata.normalize("NFKC", text).translate(_PLAIN)
 
 
 def canonical(text: str) -> str:
