@@ -100,7 +100,9 @@ def jobs_of(tmp_path: Path, *, policy: str = "", env: dict[str, str] | None = No
     async def device(_: str) -> NoReturn:
         raise EngineError(ErrorCode.DEVICE_NOT_FOUND, "gone")
 
-    engine: Any = SimpleNamespace(history=None, guard=Guard(settings), settings=settings, device=device)
+    engine: Any = SimpleNamespace(
+        history=None, guard=Guard(settings), settings=settings, device=device, operator_package=device
+    )
     return SkillLibrary(engine, settings, **more)
 
 
