@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,29 @@ async def test_a_log_that_ends_is_attached_again(connect: Connect, sdk: int, ste
     assert len([event for event in seen if isinstance(event, SnapshotSeen) and event.complete]) == 2
     starts = [event for event in seen if isinstance(event, CommandProgress) and event.kind == "step-start"]
     assert len(starts) == len({event.fields["id"] for event in starts})
+
+
+@pytest.mark.parametrize("sdk", [26, 34])
+async def test_records_of_a_result_are_neither_lost_nor_doubled(
+    connect: Connect, sdk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = await connect(device={"sdk": sdk, "generation": "1.0"}, faults=[{"kind": "huge_tree", "nodes": 400}])
+    log, written = bench.world.log, 0
+    write_all = log.write_all
+
+    def ending(messages: Iterable[str], **head: Any) -> None:
+        nonlocal written
+        messages = list(messages)
+        write_all(messages, **head)
+        written += sum("-Result-Chunk] " in message for message in messages)
+        if messages and "-Result-Chunk] " in messages[0] and written in (2, 40, 41):
+            log.end_readers()
+
+    monkeypatch.setattr(log, "write_all", ending)
+    result = await bench.engine.execute(plan(SNAPSHOT))
+    assert result.envelope["stepResults"][0]["data"]["text"].count("<node") == 400
+    assert written > 41
+    assert bench.world.commands == 1
 
 
 async def test_those_who_watch_see_nothing_twice(connect: Connect) -> None:
