@@ -35,17 +35,17 @@ Connect = Callable[..., Awaitable[Bench]]
 
 
 @pytest.fixture
-async def connect(adb_env: dict[str, str], tmp_path: Path) -> AsyncIterator[Connect]:
+async def connect(adb_env: dict[str, str], warm_env: dict[str, str], tmp_path: Path) -> AsyncIterator[Connect]:
     """Call it with the keys of a scenario (``speed`` is 0 unless given) to get a connected device.
 
-    Unless ``strict``, several matches are no failure: as on the command line and over HTTP.
+    Unless ``strict``, several matches are no failure: as on the command line and over HTTP. Its command lines run in a warm process.
     """
     async with AsyncExitStack() as stack:
 
         async def make(*, wait_for: str = "device", strict: bool | None = False, **scenario: Any) -> Bench:
             world = create_device(Scenario.model_validate({"speed": 0, **scenario}))
             simulation = await stack.enter_async_context(Simulation([world], mode="adbd"))
-            env = {**adb_env, "HOME": str(tmp_path)}
+            env = {**adb_env, **warm_env, "HOME": str(tmp_path)}
             serial = f"127.0.0.1:{simulation.port}"
             settings = Settings.resolve({"device_id": serial}, env)
             engine = await stack.enter_async_context(Engine(settings, strict=strict))

@@ -46,8 +46,8 @@ Visit = Callable[..., Awaitable[Place]]
 
 
 @pytest.fixture
-async def visit(adb_env: dict[str, str], tmp_path: Path) -> AsyncIterator[Visit]:
-    env = {**adb_env, "HOME": str(tmp_path)}
+async def visit(adb_env: dict[str, str], warm_env: dict[str, str], tmp_path: Path) -> AsyncIterator[Visit]:
+    env = {**adb_env, **warm_env, "HOME": str(tmp_path)}
     async with AsyncExitStack() as stack:
 
         async def make(users: dict[str, Any], *, sdk: int = 34, **scenario: Any) -> Place:
