@@ -77,7 +77,7 @@ CEILINGS = {
     "all source": 125_400,
     "all source without blank lines and comments": 101_700,
     "files": 830,
-    "pictures": 320,
+    "pictures": 285,
 }
 """A change that needs more room says what it removed, or raises the ceiling with its reason. One that removes lowers it."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import pytest
@@ -24,9 +25,14 @@ from tests.support import table
 NODE = {"resourceId": "a:id/b"}
 
 
+@cache
+def validator(name: str) -> Draft202012Validator:
+    return Draft202012Validator(json_schema(name))
+
+
 def judge(name: str, value: Any) -> list[str]:
     """What an ordinary validator says about ``value``."""
-    return [error.message for error in Draft202012Validator(json_schema(name)).iter_errors(value)]
+    return [error.message for error in validator(name).iter_errors(value)]
 
 
 def plan(*actions: Any, **root: Any) -> dict[str, Any]:

@@ -16,8 +16,8 @@ from clawperator.engine.simulator.device import SimulatedDevice, create_device
 from clawperator.engine.simulator.run import Simulation
 from clawperator.engine.simulator.scenario import Scenario
 
-RARELY = ("pm", "settings", "cmd", "am", "ps", "pidof", "date", "ime", "logcat")
-PROGRAMS = ("getprop", "wm", "dumpsys", *(pytest.param(name, marks=pytest.mark.ci) for name in RARELY))
+RARELY = ("wm", "pm", "settings", "cmd", "am", "ps", "pidof", "date", "ime", "logcat")
+PROGRAMS = ("getprop", "dumpsys", *(pytest.param(name, marks=pytest.mark.ci) for name in RARELY))
 TEXTS = {
     "nothing": "",
     "a word": "null\n",

@@ -47,7 +47,7 @@ class Reader:
 
 
 @pytest.mark.parametrize("app", [SETTINGS, FEED, SHOP])
-@pytest.mark.parametrize("generation", ["0.3", "0.5"])
+@pytest.mark.parametrize("generation", [pytest.param("0.3", marks=pytest.mark.ci), "0.5"])
 async def test_scrolls(connect: Connect, app: str, generation: str) -> None:
     reader = Reader(await connect(device={"generation": generation}))
     await reader.open(app)

@@ -38,7 +38,7 @@ SIZES = [
     pytest.param((120, 36), id="120x36"),
     pytest.param((200, 60), id="200x60", marks=pytest.mark.ci),
 ]
-"""CI takes the pictures at every size; other runs take those at the middle one."""
+"""CI takes the pictures at every size; other runs take those at the middle one. The largest is for another arrangement of panes."""
 AT_SIZES = pytest.mark.parametrize("size", SIZES)
 TWO_SIZES = pytest.mark.parametrize("size", SIZES[:2])
 Compare = Callable[..., bool]

@@ -92,7 +92,7 @@ def test_list(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(app, terminal_size=size, run_before=mode_7("j"))
 
 
-@AT_SIZES
+@TWO_SIZES
 def test_what_is_known(snap_compare: Compare, size: tuple[int, int]) -> None:
     clock = MovableClock()
     app, _ = lab(clock)
@@ -107,14 +107,14 @@ def test_what_is_known(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(app, terminal_size=size, run_before=run)
 
 
-@AT_SIZES
+@TWO_SIZES
 def test_unsupported(snap_compare: Compare, size: tuple[int, int]) -> None:
     app, _ = console()
     keys = ("enter",) if size[0] < 100 else ()
     assert snap_compare(app, terminal_size=size, run_before=mode_7(*keys, on=TABLET_AVD.name))
 
 
-@AT_SIZES
+@TWO_SIZES
 def test_plan(snap_compare: Compare, size: tuple[int, int]) -> None:
     app, _ = console(FakeEmulators(present=(TABLET_AVD,)))
     assert snap_compare(app, terminal_size=size, run_before=mode_7("P"))
@@ -145,7 +145,7 @@ def test_download_unfolded(snap_compare: Compare, size: tuple[int, int]) -> None
     assert snap_compare(app, terminal_size=size, run_before=run)
 
 
-@AT_SIZES
+@TWO_SIZES
 def test_failed(snap_compare: Compare, size: tuple[int, int]) -> None:
     app, _ = console(FakeEmulators(present=(TABLET_AVD,), fail="install_image"))
     keys = ("g", "p") if size[0] < 100 else ()
@@ -183,7 +183,7 @@ def test_in_another_mode(snap_compare: Compare) -> None:
     assert snap_compare(app, terminal_size=(120, 36), run_before=run)
 
 
-@AT_SIZES
+@TWO_SIZES
 def test_delete(snap_compare: Compare, size: tuple[int, int]) -> None:
     app, _ = console()
     assert snap_compare(app, terminal_size=size, run_before=mode_7("delete", on=TABLET_AVD.name))
@@ -222,28 +222,28 @@ def test_booting_in_ascii(snap_compare: Compare) -> None:
 
 
 @pytest.mark.ci
-@AT_SIZES
+@TWO_SIZES
 def test_setup_before(snap_compare: Compare, size: tuple[int, int]) -> None:
     app, _ = console()
     assert snap_compare(app, terminal_size=size, run_before=mode_7("o"))
 
 
 @pytest.mark.ci
-@AT_SIZES
+@TWO_SIZES
 def test_setup_at_work(snap_compare: Compare, size: tuple[int, int]) -> None:
     app, _ = console(operator=FakeOperatorApp(hold="install"))
     assert snap_compare(app, terminal_size=size, run_before=setup())
 
 
 @pytest.mark.ci
-@AT_SIZES
+@TWO_SIZES
 def test_setup_after(snap_compare: Compare, size: tuple[int, int]) -> None:
     app, _ = console()
     assert snap_compare(app, terminal_size=size, run_before=setup(over=True))
 
 
 @pytest.mark.ci
-@AT_SIZES
+@TWO_SIZES
 def test_setup_failed(snap_compare: Compare, size: tuple[int, int]) -> None:
     app, _ = console(operator=FakeOperatorApp(fail="install"))
     assert snap_compare(app, terminal_size=size, run_before=setup(over=True))

@@ -14,7 +14,7 @@ from clawperator.engine.history.records import RunRecord
 from clawperator.engine.history.store import History
 from clawperator.engine.history.worker import HistoryWorker
 from tests.app.console.support import CHECKS_OK, NOON, ROWS, FakeEngine, make_app, settings_screen, until
-from tests.looks.poses import AT_SIZES, PINNED, Compare, Typed, at_rest, before, press
+from tests.looks.poses import AT_SIZES, PINNED, TWO_SIZES, Compare, Typed, at_rest, before, press
 from tests.past_runs import a_run, a_summary, failed, put
 
 pytestmark = PINNED
@@ -56,7 +56,7 @@ def test_run(snap_compare: Compare, engine: FakeEngine) -> None:
     assert snap_compare(make_app(engine), terminal_size=(80, 24), run_before=before("4", "j", "enter"))
 
 
-@AT_SIZES
+@TWO_SIZES
 def test_moments(snap_compare: Compare, engine: FakeEngine, size: tuple[int, int]) -> None:
     """In the middle of a run: a tree that differs from the one before."""
 

@@ -29,7 +29,7 @@ def test_workbench(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(make_app(plain_engine()), terminal_size=size, run_before=run)
 
 
-@AT_SIZES
+@TWO_SIZES
 def test_matcher_ambiguous(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(make_app(plain_engine()), terminal_size=size, run_before=before("m", Typed("text~Wi")))
 
@@ -45,7 +45,7 @@ def test_matcher_problem(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(make_app(plain_engine()), terminal_size=size, run_before=before("m", Typed("txt=OK")))
 
 
-@AT_SIZES
+@TWO_SIZES
 def test_not_addressable(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(make_app(plain_engine()), terminal_size=size, run_before=before(*"jjjjj", "enter"))
 
@@ -56,7 +56,7 @@ def test_compared_with_an_older_tree(snap_compare: Compare, size: tuple[int, int
     assert snap_compare(make_app(engine), terminal_size=size, run_before=comparing(engine, "escape"))
 
 
-@AT_SIZES
+@TWO_SIZES
 def test_both_sides_of_a_comparison(snap_compare: Compare, size: tuple[int, int]) -> None:
     engine = plain_engine()
     assert snap_compare(make_app(engine), terminal_size=size, run_before=comparing(engine, "right_square_bracket"))

@@ -41,7 +41,7 @@ def test_inspect_without_a_device(snap_compare: Compare, size: tuple[int, int]) 
     assert snap_compare(make_app(FakeEngine(present=())), terminal_size=size, run_before=before(first_look=False))
 
 
-@AT_SIZES
+@TWO_SIZES
 def test_inspect_finding(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(
         make_app(plain_engine()), terminal_size=size, run_before=before("slash", Typed("blue"), "enter")
@@ -95,7 +95,7 @@ def test_doctor(snap_compare: Compare, size: tuple[int, int]) -> None:
 
 
 @pytest.mark.ci
-@AT_SIZES
+@TWO_SIZES
 def test_doctor_waiting(snap_compare: Compare, size: tuple[int, int]) -> None:
     """Half of the checks have been made; the console watches the devices."""
     engine = FakeEngine(screen=settings_screen(), checks=CHECKS_ON)
@@ -111,7 +111,7 @@ def test_doctor_waiting(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(app, terminal_size=size, run_before=run_again)
 
 
-@AT_SIZES
+@TWO_SIZES
 def test_doctor_fix_dialog(snap_compare: Compare, size: tuple[int, int]) -> None:
     """Two steps that others feel, while an agent is at work; the checks after it were not made."""
     lock = {"deviceId": "emulator-5556", "commandId": "cmd-123", "source": "openclaw", "since": NOON - 4}

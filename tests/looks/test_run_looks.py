@@ -142,7 +142,7 @@ def test_json(snap_compare: Compare, size: tuple[int, int]) -> None:
 
 
 @pytest.mark.ci
-@AT_SIZES
+@TWO_SIZES
 def test_three_problems(snap_compare: Compare, size: tuple[int, int]) -> None:
     async def pose(pilot: Any) -> None:
         await composed(pilot, wrong(), "tab", "tab", "j")
@@ -241,7 +241,7 @@ def test_stop_waiting(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(app, terminal_size=size, run_before=pose)
 
 
-@AT_SIZES
+@TWO_SIZES
 def test_conflict(snap_compare: Compare, size: tuple[int, int]) -> None:
     """Another process was faster."""
     details = {
@@ -265,7 +265,7 @@ def test_conflict(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(make_app(engine), terminal_size=size, run_before=pose)
 
 
-@AT_SIZES
+@TWO_SIZES
 def test_step_failed(snap_compare: Compare, size: tuple[int, int]) -> None:
     """The plan completed, one of its steps did not do what it should."""
     steps = [*FOUR[:2], ("read", "read_text", False, {"error": "NODE_NOT_FOUND"}), FOUR[3]]
@@ -306,7 +306,7 @@ def test_lock(snap_compare: Compare, size: tuple[int, int], state: str) -> None:
 # -- by form
 
 
-@AT_SIZES
+@TWO_SIZES
 def test_step_form(snap_compare: Compare, size: tuple[int, int]) -> None:
     """A selector field with its count of nodes, and a value that the contract refuses."""
 

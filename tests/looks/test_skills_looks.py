@@ -100,14 +100,14 @@ def test_search(snap_compare: Compare, size: tuple[int, int]) -> None:
 
 
 @pytest.mark.ci
-@AT_SIZES
+@TWO_SIZES
 def test_form_errors(snap_compare: Compare, size: tuple[int, int]) -> None:
     pose = mode_5("R", Typed("Bedside lamp"), "enter", on=THERMOSTAT["id"])
     assert snap_compare(console(), terminal_size=size, run_before=pose)
 
 
 @pytest.mark.ci
-@AT_SIZES
+@TWO_SIZES
 def test_compile_preview(snap_compare: Compare, size: tuple[int, int]) -> None:
     pose = mode_5("i", Typed("Oat milk"), on=PRICE["id"])
     assert snap_compare(console(), terminal_size=size, run_before=pose)
@@ -145,7 +145,7 @@ def test_output_failed(snap_compare: Compare, size: tuple[int, int]) -> None:
 
 
 @pytest.mark.ci
-@AT_SIZES
+@TWO_SIZES
 def test_lint(snap_compare: Compare, size: tuple[int, int]) -> None:
     library = FakeLibrary(past=PAST, lints=FINDINGS)
     assert snap_compare(console(library), terminal_size=size, run_before=mode_5("v", on=PRICE["id"]))
@@ -192,7 +192,7 @@ def test_running_in_another_mode_in_ascii(snap_compare: Compare) -> None:
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize("theme", ["claw-light", "claw-contrast", "claw-cvd-dark", "claw-cvd-light"])
+@pytest.mark.parametrize("theme", ["claw-light", "claw-contrast"])
 def test_themes(snap_compare: Compare, theme: str) -> None:
     library = FakeLibrary(past=PAST)
     pose = mode_5(on=SETTINGS["id"], run=True, over=True)

@@ -14,7 +14,7 @@ from tests.app.console.support import CHECKS_OFF, CHECKS_OK, DEVICE, PHONE, SECO
 from tests.app.console.test_backend_choice import STOCK
 from tests.app.console.test_console_journeys import text_of
 from tests.app.console.test_start_states import CRASHED, NO_OPERATOR
-from tests.looks.poses import AT_SIZES, PINNED, Compare, press
+from tests.looks.poses import PINNED, TWO_SIZES, Compare, press
 
 pytestmark = [*PINNED, pytest.mark.ci]
 
@@ -39,7 +39,7 @@ MISSING = EngineError(
         pytest.param((DEVICE,), (*STOCK, *CRASHED), id="service_crashed"),
     ],
 )
-@AT_SIZES
+@TWO_SIZES
 def test_start(
     snap_compare: Compare,
     size: tuple[int, int],
@@ -56,7 +56,7 @@ def test_start(
     assert snap_compare(app, terminal_size=size, run_before=run)
 
 
-@AT_SIZES
+@TWO_SIZES
 def test_adb_gone(snap_compare: Compare, size: tuple[int, int]) -> None:
     engine = FakeEngine(present=())
     app = make_app(engine)
@@ -70,7 +70,7 @@ def test_adb_gone(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(app, terminal_size=size, run_before=run)
 
 
-@AT_SIZES
+@TWO_SIZES
 def test_empty_dump(snap_compare: Compare, size: tuple[int, int]) -> None:
     app = make_app(FakeEngine(screen="<hierarchy/>", checks=CHECKS_OK))
 

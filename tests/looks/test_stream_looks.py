@@ -32,7 +32,7 @@ def test_mixed(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(make_app(engine), terminal_size=size, run_before=before("2", *"kkk", engine=engine, busy=True))
 
 
-@AT_SIZES
+@TWO_SIZES
 def test_failed(snap_compare: Compare, size: tuple[int, int]) -> None:
     """From the list to the execution that failed, and into it."""
     engine = plain_engine()
@@ -40,7 +40,7 @@ def test_failed(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(make_app(engine), terminal_size=size, run_before=before(*keys, engine=engine, busy=True))
 
 
-@AT_SIZES
+@TWO_SIZES
 def test_unfolded(snap_compare: Compare, size: tuple[int, int]) -> None:
     """The live lines of what failed, and of what runs."""
     engine = plain_engine()
@@ -69,7 +69,7 @@ def bad_news(at: float) -> list[EngineEvent]:
     ]
 
 
-@AT_SIZES
+@TWO_SIZES
 def test_bad_news(snap_compare: Compare, size: tuple[int, int]) -> None:
     engine = plain_engine()
     app = make_app(engine)
@@ -102,7 +102,7 @@ def test_bad_news_in_full(snap_compare: Compare, key: str) -> None:
     assert snap_compare(app, terminal_size=(120, 36), run_before=on_progress)
 
 
-@AT_SIZES
+@TWO_SIZES
 def test_paused(snap_compare: Compare, size: tuple[int, int]) -> None:
     """Frozen, while two executions and some lines came in behind."""
     engine = plain_engine()

@@ -162,9 +162,12 @@ class TestWords:
         assert options("action type --text=").text == ""
 
     def test_no_abbreviations(self) -> None:
+        """What many commands share is one flag: each name is cut once, on the first command that has it."""
+        tried = set[str]()
         for words in COMMANDS:
             parser = build_parser(load(words))
-            for name in parser.flags:
+            for name in [name for name in parser.flags if name not in tried]:
+                tried.add(name)
                 if name[:-1].startswith("--") and name[:-1] not in (*parser.flags, "--"):
                     with pytest.raises(EngineError, match="unrecognized flag"):
                         read(parser, words, [name[:-1]])

@@ -755,7 +755,7 @@ async def test_modes_by_digit_and_back_by_q() -> None:
         assert app.return_value == 0
 
 
-@pytest.mark.parametrize("ascii_only", [False, True])
+@pytest.mark.parametrize("ascii_only", [False, pytest.param(True, marks=pytest.mark.ci)])
 @pytest.mark.parametrize(
     ("pressed", "titles"),
     [

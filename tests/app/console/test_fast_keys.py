@@ -203,7 +203,7 @@ def test_every_dialog_has_a_row() -> None:
 @pytest.mark.parametrize(
     "kind",
     [
-        pytest.param(kind, id=kind.__name__, marks=[] if number % 8 == 0 else pytest.mark.ci)
+        pytest.param(kind, id=kind.__name__, marks=[] if number % 16 == 0 else pytest.mark.ci)
         for number, kind in enumerate(DIALOGS)
     ],
 )

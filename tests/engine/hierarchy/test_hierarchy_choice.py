@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -101,6 +102,7 @@ def test_a_choice_is_what_the_rules_say(path: Path, data: st.DataObject) -> None
     check(data, tree)
 
 
+@pytest.mark.ci
 def test_over_the_corpus(corpus: Path) -> None:
     paths = [path for path in sorted((corpus / "hierarchies").glob("*.xml")) if captured(path)]
     assert len(paths) > 100

@@ -126,6 +126,7 @@ class TestViews:
     def test_pairs_scrolls_and_toggles_of_real_dumps(self) -> None:
         check_all(readable(DATA))
 
+    @pytest.mark.ci
     def test_the_corpus(self, corpus: Path) -> None:
         dumps = readable(corpus / "hierarchies")
         check_all([xml for xml in dumps if len(xml) < 400_000])
