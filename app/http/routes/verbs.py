@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from clawperator.app.http import bodies
 from clawperator.app.http.bodies import SOURCE
@@ -74,7 +75,7 @@ async def run_verb(
     verb: Annotated[str, Path(description="The name of the verb.", json_schema_extra={"enum": [*VERBS]})],
 ) -> Response:
     if verb not in VERBS:
-        hint = meant_verb(verb, VERBS) or f"Verbs: {', '.join(VERBS)}."
+        hint = _route(verb) or meant_verb(verb, VERBS) or f"Verbs: {', '.join(VERBS)}."
         raise EngineError(ErrorCode.NOT_FOUND, f"There is no verb {shown(verb)}", hint=hint)
     service: HttpService = request.app.state.service
     body = await bodies.Verb.of(request)
@@ -94,3 +95,14 @@ async def run_verb(
     document = result.to_dict()
     content = await asyncio.to_thread(brief, document) if body.brief else document
     return answer(in_route_words({**content, **({"resolvedIds": ids} if ids else {})}))
+
+
+def _route(name: str) -> str:
+    """Return a hint with the route that is called as a command or an action; empty if none is."""
+    from clawperator.app.http.routes import ROUTERS  # which has this module, too
+
+    last = name.removeprefix("take_").removesuffix("_ui")
+    routes = (route for router in ROUTERS for route in router.routes if isinstance(route, Route))
+    return next(
+        (f"Use {min(route.methods or ())} {route.path}." for route in routes if route.path.endswith(f"/{last}")), ""
+    )

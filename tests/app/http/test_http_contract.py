@@ -638,6 +638,14 @@ async def test_verbs_are_those_of_the_command_line(serve: Serve) -> None:
     for name, body, status, code, path in wrong:
         error = await verb(name, status, **body)
         assert (error["code"], error.get("details", {}).get("path")) == (code, path), (name, body)
+    meant = {
+        "snapshot_ui": "Use POST /observe/snapshot.",
+        "screenshot": "Use POST /observe/screenshot.",
+        "match": "Use POST /match.",
+        "apps": "Use GET /devices/{device_id}/apps.",
+        "tap": "Did you mean 'click'?",
+    }
+    assert {name: (await verb(name, 404))["hint"] for name in meant} == meant
     assert (await verb("input_tap", 400, point=[1, 2]))["message"] == "'point' must be an object"
 
 
