@@ -20,7 +20,7 @@ from clawperator.widgets.format.devices import (
     state_row,
 )
 from clawperator.widgets.format.slot import Slot, ready
-from clawperator.widgets.row_list import RowList
+from clawperator.widgets.row_panes import RowList
 from clawperator.widgets.text.safe import cells
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from clawperator.widgets.format.checks import check_row, problem_rows
 from clawperator.widgets.format.slot import Slot, heading, ready
 from clawperator.widgets.models.doctor_report import Check, DoctorReport, id_of, status_of
 from clawperator.widgets.models.status import Status
-from clawperator.widgets.row_list import RowList
+from clawperator.widgets.row_panes import RowList
 
 _NEEDS_ATTENTION = (Status.FAILED, Status.WARN)
 

@@ -8,7 +8,7 @@ from typing import Any
 from clawperator.widgets import keys
 from clawperator.widgets.format.draft import StepView, step_row
 from clawperator.widgets.format.slot import Slot
-from clawperator.widgets.row_list import RowList
+from clawperator.widgets.row_panes import RowList
 
 
 class DraftSteps(RowList):

@@ -28,7 +28,7 @@ from clawperator.widgets.models.run_diff import TreeCounts
 from clawperator.widgets.models.run_lines import NONE, RunLines, lines_of
 from clawperator.widgets.models.snapshot import TreeSnapshot
 from clawperator.widgets.models.status import Status
-from clawperator.widgets.slot_pane import FoldState, SlotPane
+from clawperator.widgets.row_panes import FoldState, SlotPane
 from clawperator.widgets.text.safe import cells
 
 if TYPE_CHECKING:

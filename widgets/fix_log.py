@@ -8,7 +8,7 @@ from clawperator.widgets.format.fix_lines import fix_log_rows
 from clawperator.widgets.format.lines import Row
 from clawperator.widgets.line_pane import LinePane
 from clawperator.widgets.models.fix_run import FixRun
-from clawperator.widgets.wrapped_text import WrappedText
+from clawperator.widgets.row_panes import WrappedText
 
 
 class FixLog(WrappedText):

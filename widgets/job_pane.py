@@ -8,7 +8,7 @@ from clawperator.widgets import keys
 from clawperator.widgets.format.jobs import job_slots
 from clawperator.widgets.format.slot import Slot
 from clawperator.widgets.models.job import Job
-from clawperator.widgets.slot_pane import FoldState, SlotPane
+from clawperator.widgets.row_panes import FoldState, SlotPane
 
 
 class JobPane(SlotPane):

@@ -26,7 +26,7 @@ from clawperator.widgets.format.slot import BLANK, Slot, ready
 from clawperator.widgets.line_pane import SETTLE_SECONDS
 from clawperator.widgets.models.bench import Bench, Findings, Note, rows_of, without
 from clawperator.widgets.models.status import Status
-from clawperator.widgets.row_list import RowList
+from clawperator.widgets.row_panes import RowList
 from clawperator.widgets.text.matcher_terms import SPELLINGS
 from clawperator.widgets.text.matcher_text import value_problem
 

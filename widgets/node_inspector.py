@@ -12,7 +12,7 @@ from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.nodes import Fact, node_facts
 from clawperator.widgets.format.slot import BLANK, Slot, heading
-from clawperator.widgets.row_list import RowList
+from clawperator.widgets.row_panes import RowList
 from clawperator.widgets.text.safe import wrap
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from clawperator.widgets.format.lines import Line, Row, wrapped
 from clawperator.widgets.format.slot import Slot, fixed
 from clawperator.widgets.models.status import Status
-from clawperator.widgets.slot_pane import SlotPane
+from clawperator.widgets.row_panes import SlotPane
 
 
 class DraftProblem(NamedTuple):

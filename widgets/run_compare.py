@@ -36,7 +36,7 @@ from clawperator.widgets.models.run_diff import (
     tree_pairs,
     value_changes,
 )
-from clawperator.widgets.slot_pane import FoldState, SlotPane
+from clawperator.widgets.row_panes import FoldState, SlotPane
 
 
 class TreesPlace(NamedTuple):

@@ -8,7 +8,7 @@ from clawperator.engine.skills.describe import SkillEntry
 from clawperator.widgets.format.lines import Row
 from clawperator.widgets.format.skills import card_rows, result_words
 from clawperator.widgets.models.skills import SkillsState
-from clawperator.widgets.wrapped_text import WrappedText
+from clawperator.widgets.row_panes import WrappedText
 
 
 class SkillCard(WrappedText):

@@ -19,7 +19,7 @@ from clawperator.widgets.format.slot import Slot, ready
 from clawperator.widgets.line_pane import LinePane
 from clawperator.widgets.models.skill_runs import Marker, OutputRing, SkillOutputLine, SkillRunState
 from clawperator.widgets.models.status import Status
-from clawperator.widgets.row_list import RowList
+from clawperator.widgets.row_panes import RowList
 
 _MARKED = {Marker.RESULT: "ok", Marker.FRAME: "ok"}
 

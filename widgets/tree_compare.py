@@ -16,7 +16,7 @@ from clawperator.widgets.format.slot import Sheet, Slot, fixed, fold_sign, plain
 from clawperator.widgets.format.tree_slots import counts_line
 from clawperator.widgets.models.run_diff import ValueChange, counts_of
 from clawperator.widgets.models.snapshot import TreeSnapshot
-from clawperator.widgets.slot_pane import SlotPane
+from clawperator.widgets.row_panes import SlotPane
 
 _SHOWN = 2_000
 """Changes that have rows."""

@@ -76,7 +76,7 @@ CEILINGS = {
     "engine/simulator": 12_300,
     "all source": 125_400,
     "all source without blank lines and comments": 101_700,
-    "files": 830,
+    "files": 829,
     "pictures": 285,
 }
 """A change that needs more room says what it removed, or raises the ceiling with its reason. One that removes lowers it."""

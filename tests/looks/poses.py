@@ -15,7 +15,7 @@ from clawperator.app.console.history.screen import HistoryScreen
 from clawperator.app.console.inspect.screen import InspectScreen
 from clawperator.app.console.run.screen import RunScreen
 from clawperator.app.console.screens.two_pane import TwoPaneScreen
-from clawperator.widgets.row_list import RowList
+from clawperator.widgets.row_panes import RowList
 from tests.app.console.support import (
     CHECKS_OK,
     NOON,

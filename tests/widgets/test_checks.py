@@ -19,8 +19,8 @@ from clawperator.widgets.format.lines import Row
 from clawperator.widgets.format.symbols import ASCII, UNICODE
 from clawperator.widgets.models.doctor_report import Check, DoctorReport, id_of
 from clawperator.widgets.models.fix_run import STAGES_KEPT, FixRun
+from clawperator.widgets.row_panes import WrappedText
 from clawperator.widgets.text.safe import cells
-from clawperator.widgets.wrapped_text import WrappedText
 from tests.app.console.support import (
     CHECK_IDS,
     CHECKS_FAILED,

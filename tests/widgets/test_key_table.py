@@ -29,12 +29,12 @@ from clawperator.widgets.job_pane import JobPane
 from clawperator.widgets.json_area import JsonArea
 from clawperator.widgets.line_pane import LinePane
 from clawperator.widgets.node_inspector import NodeInspector
+from clawperator.widgets.row_panes import WrappedText
 from clawperator.widgets.run_compare import RunCompare
 from clawperator.widgets.run_list import RunList
 from clawperator.widgets.skill_list import SkillList
 from clawperator.widgets.skill_output import SkillOutput
 from clawperator.widgets.ui_tree import UiTreePane
-from clawperator.widgets.wrapped_text import WrappedText
 from tests.app.console.support import FakeEngine, make_app
 from tests.support import table
 

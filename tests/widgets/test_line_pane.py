@@ -16,7 +16,7 @@ from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.slot import BLANK, Slot, heading
 from clawperator.widgets.format.symbols import ASCII
 from clawperator.widgets.line_pane import LinePane
-from clawperator.widgets.row_list import RowList
+from clawperator.widgets.row_panes import RowList
 from tests.app.console.support import drained
 from tests.widgets.pane_app import held, lines
 

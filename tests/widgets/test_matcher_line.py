@@ -16,7 +16,7 @@ from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.slot import Slot
 from clawperator.widgets.matcher_line import MatcherLine
 from clawperator.widgets.models.bench import Bench
-from clawperator.widgets.row_list import RowList
+from clawperator.widgets.row_panes import RowList
 from clawperator.widgets.text.matcher_text import MatcherText
 from tests.app.console.support import drained, settings_screen
 

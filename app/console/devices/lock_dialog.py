@@ -20,8 +20,8 @@ from clawperator.widgets.format.waterfall import total_row
 from clawperator.widgets.models.execution import ExecutionState
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.models.timeline import Timeline
+from clawperator.widgets.row_panes import WrappedText
 from clawperator.widgets.text.times import WallClock, duration
-from clawperator.widgets.wrapped_text import WrappedText
 
 if TYPE_CHECKING:
     from clawperator.app.console.session import Session

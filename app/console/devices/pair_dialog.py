@@ -22,8 +22,8 @@ from clawperator.widgets.format.lines import Line, Row, wrapped
 from clawperator.widgets.key_bar import KeyBar
 from clawperator.widgets.line_widget import AppValues
 from clawperator.widgets.models.status import Status
+from clawperator.widgets.row_panes import WrappedText
 from clawperator.widgets.text.times import duration
-from clawperator.widgets.wrapped_text import WrappedText
 
 if TYPE_CHECKING:
     from clawperator.engine.adb.pairing import Paired, QrOffer

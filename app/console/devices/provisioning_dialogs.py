@@ -19,7 +19,7 @@ from clawperator.widgets import keys
 from clawperator.widgets.format.jobs import job_words, problem_rows
 from clawperator.widgets.format.lines import Line, Row, sentence, wrapped
 from clawperator.widgets.models.status import Status
-from clawperator.widgets.wrapped_text import WrappedText
+from clawperator.widgets.row_panes import WrappedText
 
 if TYPE_CHECKING:
     from clawperator.app.console.devices.emulator_controller import EmulatorController

@@ -33,7 +33,7 @@ from clawperator.widgets.line_widget import OneLineWidget
 from clawperator.widgets.models.job import Job
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.pane import Pane
-from clawperator.widgets.wrapped_text import WrappedText
+from clawperator.widgets.row_panes import WrappedText
 
 if TYPE_CHECKING:
     from clawperator.engine.emulators.avds import Avd

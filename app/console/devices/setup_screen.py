@@ -18,8 +18,7 @@ from clawperator.widgets.format.setup import file_row, file_rows, installed_rows
 from clawperator.widgets.format.slot import Slot, heading
 from clawperator.widgets.key_bar import KeyBar
 from clawperator.widgets.line_pane import LinePane
-from clawperator.widgets.row_list import RowList
-from clawperator.widgets.wrapped_text import WrappedText
+from clawperator.widgets.row_panes import RowList, WrappedText
 
 if TYPE_CHECKING:
     from clawperator.app.console.devices.console import DevicesConsole

@@ -14,7 +14,7 @@ from clawperator.widgets.format.fix_lines import command_rows
 from clawperator.widgets.format.lines import Line, Row, wrapped
 from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.models.status import Status
-from clawperator.widgets.wrapped_text import WrappedText
+from clawperator.widgets.row_panes import WrappedText
 
 if TYPE_CHECKING:
     from clawperator.engine.doctor.fix import PlannedFix

@@ -28,8 +28,8 @@ from clawperator.widgets.info_line import InfoLine
 from clawperator.widgets.models.doctor_report import Check, id_of, status_of
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.pane import Pane
+from clawperator.widgets.row_panes import WrappedText
 from clawperator.widgets.text.times import age, duration
-from clawperator.widgets.wrapped_text import WrappedText
 
 if TYPE_CHECKING:
     from clawperator.app.console.doctor.controller import DoctorController

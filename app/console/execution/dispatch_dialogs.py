@@ -20,8 +20,8 @@ from clawperator.widgets.format.json_lines import json_rows
 from clawperator.widgets.format.lines import Line, Row, sentence, wrapped
 from clawperator.widgets.format.symbols import Symbols
 from clawperator.widgets.models.status import Status
+from clawperator.widgets.row_panes import WrappedText
 from clawperator.widgets.text.times import age
-from clawperator.widgets.wrapped_text import WrappedText
 
 _LINES_OF_COMMAND = 200
 READING = "Reading the screen…"

@@ -23,11 +23,11 @@ from clawperator.engine.hierarchy.matcher import Matcher
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.models.status import Status
+from clawperator.widgets.row_panes import WrappedText
 from clawperator.widgets.skill_form import InputRow, OneOf, ValueInput
 from clawperator.widgets.text.action_fields import action_fields, line_of, value_of
 from clawperator.widgets.text.matcher_text import matcher_text
 from clawperator.widgets.text.safe import wrap
-from clawperator.widgets.wrapped_text import WrappedText
 
 _MOST_ROWS = 14
 

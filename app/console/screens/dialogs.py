@@ -21,7 +21,7 @@ from clawperator.widgets.format.symbols import Symbols
 from clawperator.widgets.key_bar import key_sign
 from clawperator.widgets.models.snapshot import TreeSnapshot
 from clawperator.widgets.notice_line import Notice
-from clawperator.widgets.row_list import RowList
+from clawperator.widgets.row_panes import RowList
 from clawperator.widgets.text.safe import paragraphs, wrap
 from clawperator.widgets.text.times import time_ago
 from clawperator.widgets.tree_compare import TreeCompare

@@ -22,7 +22,7 @@ from clawperator.widgets.format.slot import Slot
 from clawperator.widgets.keys import MenuItem
 from clawperator.widgets.line_pane import LinePane
 from clawperator.widgets.line_widget import AppValues
-from clawperator.widgets.row_list import RowList
+from clawperator.widgets.row_panes import RowList
 from clawperator.widgets.text.safe import paragraphs
 
 if TYPE_CHECKING:

@@ -29,9 +29,9 @@ from clawperator.widgets.format.draft import plan_rows
 from clawperator.widgets.format.lines import Line, Row, sentence
 from clawperator.widgets.format.skills import trouble_rows
 from clawperator.widgets.models.skills import BUILTIN, required_first
+from clawperator.widgets.row_panes import WrappedText
 from clawperator.widgets.skill_form import InputRow, OneOf, ValueInput, hidden
 from clawperator.widgets.text.safe import paragraphs, wrap
-from clawperator.widgets.wrapped_text import WrappedText
 
 if TYPE_CHECKING:
     from clawperator.app.console.skills.controller import SkillsController

@@ -24,7 +24,7 @@ from clawperator.engine.doctor.fix import Fixer
 from clawperator.widgets.doctor_panel import DoctorPanel
 from clawperator.widgets.fix_log import FixLog
 from clawperator.widgets.models.status import Status
-from clawperator.widgets.wrapped_text import WrappedText
+from clawperator.widgets.row_panes import WrappedText
 from tests.app.console.support import (
     CHECK_IDS,
     CHECKS_FAILED,

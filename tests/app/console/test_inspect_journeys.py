@@ -36,7 +36,7 @@ from clawperator.widgets.matcher_bench import MatcherBench
 from clawperator.widgets.node_inspector import NodeInspector
 from clawperator.widgets.picture import ScreenPane
 from clawperator.widgets.picture_view import PictureView
-from clawperator.widgets.row_list import RowList
+from clawperator.widgets.row_panes import RowList
 from clawperator.widgets.tree_compare import TreeCompare
 from tests.app.console.execution.test_dispatcher import text_of
 from tests.app.console.support import (

@@ -25,8 +25,8 @@ from clawperator.widgets.format.devices import VARIANTS
 from clawperator.widgets.format.setup import compared, file_rows, installed_rows
 from clawperator.widgets.models.setup import ApkFile, SetupState
 from clawperator.widgets.models.status import Status
+from clawperator.widgets.row_panes import WrappedText
 from clawperator.widgets.text.times import WallClock
-from clawperator.widgets.wrapped_text import WrappedText
 from tests.app.console.fake_emulators import PIXEL, FakeEmulators, FakeOperatorApp, operator_status
 from tests.app.console.support import DEVICE, PHONE, SECOND, FakeEngine, drained, until
 from tests.app.console.test_provisioning import devices_mode, shown, to_avd

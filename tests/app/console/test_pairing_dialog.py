@@ -18,7 +18,7 @@ from clawperator.engine.simulator.device import create_device
 from clawperator.engine.simulator.run import Simulation
 from clawperator.engine.simulator.scenario import Scenario
 from clawperator.widgets.key_bar import KeyBar
-from clawperator.widgets.wrapped_text import WrappedText
+from clawperator.widgets.row_panes import WrappedText
 from tests.app.console.support import CHECKS_OK, FakeEngine, make_app, settings_screen, settled, until
 
 PIXELS = {" ": "00", "▀": "10", "▄": "01", "█": "11"}
