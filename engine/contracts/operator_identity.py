@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 from clawperator.engine.version import OPERATOR_RELEASES
@@ -73,6 +74,17 @@ def variants(package: str) -> tuple[str, ...]:
     """``package``, the other build of it (a debug id is the release id with ``.dev``), and the packages of the other brand."""
     other = package.removesuffix(".dev") if package.endswith(".dev") else f"{package}.dev"
     return tuple(dict.fromkeys((package, other, *OPERATOR_PACKAGES)))
+
+
+def preferred(package: str, installed: Collection[str], services: Collection[str]) -> str:
+    """The app to use where none was chosen: ``package``, or the same build of the other brand.
+
+    Of two brands it is the one whose service is among the enabled ``services``, else the newer one.
+    """
+    same_build = [name for name in OPERATOR_PACKAGES if name.endswith(".dev") == package.endswith(".dev")]
+    present = [name for name in same_build if name in installed]
+    enabled = [name for name in present if service_of(name) in services]
+    return package if package not in same_build else (enabled or present or [package])[-1]
 
 
 def listed_as(package: str) -> str:

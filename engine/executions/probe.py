@@ -16,7 +16,7 @@ from clawperator.engine.contracts.operator_identity import (
     OPERATOR_PACKAGES,
     brand_of,
     listed_as,
-    service_of,
+    preferred,
     variants,
 )
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -39,14 +39,8 @@ class DeviceFacts(NamedTuple):
     services: tuple[str, ...] = ()
 
     def preferred(self, package: str) -> str:
-        """Return the app to use where none was chosen: ``package``, or the same build of the other brand.
-
-        Of two brands it is the one whose service is enabled, else the newer one.
-        """
-        same_build = [name for name in OPERATOR_PACKAGES if name.endswith(".dev") == package.endswith(".dev")]
-        present = [name for name in same_build if name in self.packages]
-        enabled = [name for name in present if service_of(name) in self.services]
-        return package if package not in same_build else (enabled or present or [package])[-1]
+        """Return the app to use where none was chosen (``operator_identity.preferred``)."""
+        return preferred(package, self.packages, self.services)
 
     def uid_of(self, package: str) -> int | None:
         """Return the uid whose log lines are accepted: that of ``package``, else of its other build."""

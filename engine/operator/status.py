@@ -6,12 +6,18 @@ import re
 from collections.abc import Collection
 
 from clawperator.engine.adb import secure_list
-from clawperator.engine.adb.accessibility import parse_accessibility
+from clawperator.engine.adb.accessibility import full_component, parse_accessibility
 from clawperator.engine.adb.android_user import settings
 from clawperator.engine.adb.batch import BatchOutput, run_commands
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.parse import parse_dumpsys_version, parse_sdk, parse_user_states
-from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES, RELEASE_PACKAGE, listener_of, service_of
+from clawperator.engine.contracts.operator_identity import (
+    OPERATOR_PACKAGES,
+    RELEASE_PACKAGE,
+    listener_of,
+    preferred,
+    service_of,
+)
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions.compatibility import judge
 from clawperator.engine.operator.grants import LISTENERS, POST_NOTIFICATIONS, SERVICES, SWITCH, settings_value
@@ -24,7 +30,7 @@ _FIRST_WITH_RIGHT = 33
 
 
 async def status(device: AdbDevice, package: str, *, accepted: Collection[str] = ()) -> OperatorStatus:
-    """Return the state of ``package``; '' is the installed variant, of both the release one.
+    """Return the state of ``package``; '' is the app that executions use if none is chosen, of both builds the release one.
 
     Raises ``EngineError``: DEVICE_SHELL_UNAVAILABLE if the device or its package manager does not answer.
     """
@@ -44,16 +50,18 @@ async def status(device: AdbDevice, package: str, *, accepted: Collection[str] =
     found = installed(listed, device.serial)
     texts = dict(zip(known, dumps, strict=True))
     present = tuple(name for name in known if name in found)
-    chosen = package or (present[0] if present else RELEASE_PACKAGE)
+    entries, on = _value(services), _value(switch)
+    enabled_services = secure_list.entries(entries or "")
+    default = present[0] if present else RELEASE_PACKAGE
+    chosen = package or preferred(default, present, set(map(full_component, enabled_services)))
     compatibility = judge(chosen, listed, texts[chosen], accepted=accepted)
     variants = tuple(_variant(name, texts[name]) for name in present)
     if chosen not in present:
         return OperatorStatus(device.serial, chosen, variants, compatibility)
-    entries, on = _value(services), _value(switch)
     state = parse_accessibility(dump.text)
     in_list = _has(entries, service_of(chosen))
     enabled = None if None in (in_list, on) else bool(in_list) and (on or "").strip() == "1"
-    count = len([entry for entry in secure_list.entries(entries or "") if entry.strip()])
+    count = len([entry for entry in enabled_services if entry.strip()])
     return OperatorStatus(
         device.serial,
         chosen,

@@ -84,6 +84,8 @@ async def test_of_two_brands_the_one_whose_service_is_on_is_used(connect: Connec
     bench.engine._probe.forget(bench.serial)
     result = await bench.engine.execute(plan(LOOK, command_id="renamed"))
     assert result.outcome.status == "succeeded"
+    status = await bench.engine.operator_app().status()
+    assert (status.package, status.bound) == ("com.androperator.operator", True)
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)
