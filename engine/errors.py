@@ -26,6 +26,7 @@ else:
             made.__members__ = {key: made(*row) if isinstance(row, tuple) else made(row) for key, row in rows.items()}
             for key, member in made.__members__.items():
                 setattr(made, key, member)
+                member.name = key
             return made
 
         def __iter__(cls) -> Iterator[Any]:
@@ -41,7 +42,7 @@ else:
         value = property(str.__str__)
 
         def __reduce__(self) -> tuple[Any, ...]:
-            return type(self).__getitem__, (self.value,)
+            return getattr, (type(self), self.name)  # a copy is the member itself
 
 
 class Retry(StrEnum):

@@ -63,6 +63,8 @@ _SHORT_SCROLL = 0.1
 """Up to this share a scroll's swipe, two fifths of it long, can stay within the touch slop of a container of 200 dp."""
 _PING = "doctor_ping"
 """The doctor's handshake, which has no effect."""
+_MOST = 1e9
+"""Larger coordinates and times are as good as this one."""
 
 
 def capabilities_of(action_type: str, params: Mapping[str, Any]) -> frozenset[str]:
@@ -104,9 +106,9 @@ def _by_input(action_type: str, params: Mapping[str, Any]) -> Iterable[str]:
         case "input_long_press":
             return ("click" if held_ms < LONG_CLICK_MS else "long_click",)
         case "input_drag":  # it holds first; what does not take the long click scrolls
-            return ("long_click", *_by_swipe(params.get("at"), params.get("to"), held_ms))
+            return ("long_click", *_by_swipe(_point(params.get("at")), _point(params.get("to")), held_ms))
         case "input_swipe":
-            return _by_swipe(params.get("at"), params.get("to"), held_ms)
+            return _by_swipe(_point(params.get("at")), _point(params.get("to")), held_ms)
     return ("click",)
 
 
@@ -121,10 +123,15 @@ def _by_gesture(action_type: str, params: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _point(value: Any) -> tuple[float, float] | None:
-    return (_number(value.get("x"), 0), _number(value.get("y"), 0)) if isinstance(value, dict) else None
+    """Return the point of a plan or of a gesture through ``input``; ``None`` where there is none. A template's may be anything."""
+    if isinstance(value, dict):
+        value = value.get("x"), value.get("y")
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        return None
+    return _number(value[0], 0), _number(value[1], 0)
 
 
-def _by_swipe(start: Any, end: Any, held_ms: float) -> Iterable[str]:
+def _by_swipe(start: tuple[float, float] | None, end: tuple[float, float] | None, held_ms: float) -> Iterable[str]:
     """Return the capabilities of a swipe; of one whose start is a node, without those of a click that it may turn out to be."""
     if not start or not end:
         return ("navigate",)
@@ -136,7 +143,8 @@ def _by_swipe(start: Any, end: Any, held_ms: float) -> Iterable[str]:
 
 
 def _number(value: Any, default: float) -> float:
-    return value if isinstance(value, int | float) else default
+    """Return a number that can be calculated with, or ``default``: integers of JSON may be larger than any float."""
+    return max(-_MOST, min(value, _MOST)) if isinstance(value, int | float) else default
 
 
 def packages_of(action: "Action") -> tuple[str, ...]:

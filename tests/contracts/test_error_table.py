@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import errno
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -202,3 +204,9 @@ def test_a_file_that_cannot_be_written_says_why(number: int, code: str) -> None:
     assert error.details == {"file": "/a/b.png"}
     assert not_writable("a\0b", ValueError("embedded null byte")).code is ErrorCode.FILE_NOT_WRITABLE
     assert not_readable("/a/b.png", OSError(number, "why")).message == "/a/b.png cannot be read: why"
+
+
+def test_a_copy_of_a_code_is_the_code() -> None:
+    for member in (*ErrorCode, *Retry):
+        assert copy.copy(member) is copy.deepcopy(member) is pickle.loads(pickle.dumps(member)) is member
+    assert [code.name for code in ErrorCode] == [code.value for code in ErrorCode]

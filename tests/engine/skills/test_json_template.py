@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from clawperator.engine.config.policy import DEFAULT, Rules
+from clawperator.engine.config.policy import CAPABILITIES, DEFAULT, Rules
 from clawperator.engine.errors import EngineError
 from clawperator.engine.skills.compiled import Compiled
-from clawperator.engine.skills.json_template import compile_template, template_inputs
+from clawperator.engine.skills.json_template import compile_template, template_capabilities, template_inputs
 from clawperator.engine.skills.variables import MAX_VARS, checked, in_order, parse_vars, text_of
 from tests.support import table
 
@@ -277,3 +277,21 @@ def test_variables_that_are_none(text: str) -> None:
     assert error.details["varsJson"] == text[:2000]
     assert error.details["reason"]
     assert error.hint
+
+
+_POINTS = st.sampled_from(("{{X}}", None, True, 1, [1, 2], {"x": 1, "y": 2}, {"x": 10**400}, {"x": "1"}, [[], {}]))
+
+
+@given(
+    st.sampled_from(("swipe", "drag", "input_swipe", "input_drag", "input_tap", "scroll", "click", "?", "")),
+    st.dictionaries(
+        st.sampled_from(
+            ("at", "to", "start", "end", "durationMs", "moveDurationMs", "distanceRatio", "key", "clickType")
+        ),
+        _POINTS,
+    ),
+)
+@example("input_drag", {"at": True, "to": [1, 2]})
+@example("swipe", {"start": {"x": 10**400}, "end": {"x": 1}})
+def test_a_template_may_have_anything_where_its_capabilities_depend_on_it(kind: str, params: dict[str, Any]) -> None:
+    assert set(template_capabilities(json.dumps({"actions": [{"type": kind, "params": params}]}))) <= {*CAPABILITIES}
