@@ -15,10 +15,7 @@ AUTH_GREETING: Final = (
     "Android Console: you can find your <auth_token> in \r\n'{file}'\r\nOK\r\n"
 )
 TOKEN_FILE: Final = "~/.emulator_console_auth_token"  # noqa: S105 - the name of a file
-BEFORE_AUTH: Final = frozenset({"auth", "help", "avd", "ping", "quit", "exit"})
-HELP: Final = (
-    "Android console commands:\r\n    help|h|?\r\n    avd\r\n    auth\r\n    kill\r\n    ping\r\n    quit|exit\r\n"
-)
+BEFORE_AUTH: Final = frozenset({"auth", "avd", "quit", "exit"})
 
 
 class EmulatorConsole:
@@ -66,16 +63,6 @@ class EmulatorConsole:
         match words:
             case ["avd", "name"]:
                 return f"{self._device.avd_name}\r\nOK\r\n"
-            case ["avd", "status"]:
-                return "virtual device is running\r\nOK\r\n"
-            case ["avd", "path"]:
-                return f"/home/user/.android/avd/{self._device.avd_name}.avd\r\nOK\r\n"
-            case ["avd", *_]:
-                return "KO: bad sub-command\r\n"
-            case ["ping"]:
-                return "I am alive!\r\nOK\r\n"
-            case ["help" | "h" | "?", *_]:
-                return f"{HELP}OK\r\n"
             case ["kill"]:
                 self._on_kill()
                 return "OK: killing emulator, bye bye\r\n"

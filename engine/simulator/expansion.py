@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from fnmatch import translate
 from typing import Final, Protocol
 
@@ -16,23 +16,23 @@ MAX_EXPANSION: Final = 16 * 1024 * 1024
 """Characters that one word may grow to."""
 
 _WILD = re.compile(r"[*?\[]")
+_VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_NUMBER = re.compile(r"-?[0-9]{1,9}")
 _BLANKS = re.compile(r"[ \t\n]+")
-_TOKEN = re.compile(r"\s*(0[xX][0-9a-fA-F]+|\d+|[A-Za-z_]\w*|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%()<>&|^!~])")
 
 
 class Scope(Protocol):
     """The part of a shell that expansion needs."""
 
     cwd: str
-    parameters: list[str]
     variables: dict[str, str]
 
     def special(self, name: str) -> str | None: ...
     async def substitute(self, body: Script) -> str: ...
 
 
-Piece = tuple[str, bool] | None
-"""Text and whether it is quoted; None separates the fields of ``"$@"``."""
+Piece = tuple[str, bool]
+"""Text and whether it is quoted."""
 
 
 class Expander:
@@ -51,65 +51,39 @@ class Expander:
 
     async def text(self, word: Word) -> str:
         """One string, without splitting and file names (assignments, redirections)."""
-        return "".join(" " if piece is None else piece[0] for piece in await self._pieces(word))
+        return "".join(text for text, _ in await self._pieces(word))
 
     async def pattern(self, word: Word) -> re.Pattern[str]:
-        """The word as a pattern of ``case`` or ``${name#…}``, where quoted characters are literal."""
-        return re.compile(_regex([piece for piece in await self._pieces(word) if piece is not None]), re.DOTALL)
+        """The word as a pattern of ``${name#…}``, where quoted characters are literal."""
+        return re.compile(_regex(await self._pieces(word)), re.DOTALL)
 
     async def _pieces(self, word: Word) -> list[Piece]:
         pieces: list[Piece] = []
         size = 0
         for part in word:
             if isinstance(part, Text):
-                new: list[Piece] = [(part.value, part.quoted)]
+                new = part.value
             elif isinstance(part, Substitution):
-                new = [((await self._scope.substitute(part.body)).rstrip("\n"), part.quoted)]
+                new = (await self._scope.substitute(part.body)).rstrip("\n")
             elif isinstance(part, Arithmetic):
-                new = [(str(evaluate(await self.text(part.expression), self._scope.variables)), part.quoted)]
-            elif part.name in ("@", "*") and not part.operator:
-                new = self._all_parameters(part)
+                new = str(evaluate(part.expression, self._scope.variables))
             else:
-                new = [(await self._parameter(part), part.quoted)]
-            size += sum(len(piece[0]) for piece in new if piece is not None)
+                new = await self._parameter(part)
+            size += len(new)
             if size > MAX_EXPANSION:
                 raise CommandError("/system/bin/sh: Cannot allocate memory")
-            pieces += new
+            pieces.append((new, part.quoted))
         return pieces
-
-    def _all_parameters(self, part: Parameter) -> list[Piece]:
-        values = self._scope.parameters[1:]
-        if part.name == "*" and part.quoted:
-            return [(" ".join(values), True)]
-        pieces: list[Piece] = []
-        for value in values:
-            pieces += [None, (value, part.quoted)]
-        return pieces[1:]
 
     async def _parameter(self, part: Parameter) -> str:
         value = self._scope.special(part.name)
         if value is None:
             value = self._scope.variables.get(part.name)
-        operator = part.operator
-        if operator == "length":
-            return str(len(value or ""))
-        if operator[:1] in ("#", "%") and operator:
-            return _trim(value or "", operator, await self.pattern(part.operand))
-        missing = value is None or (operator.startswith(":") and not value)
-        return await self._default(part, value or "", missing=missing)
-
-    async def _default(self, part: Parameter, value: str, *, missing: bool) -> str:
-        kind = part.operator[-1:]
-        if kind == "+":
-            return "" if missing else await self.text(part.operand)
-        if not missing or not kind:
-            return value
-        text = await self.text(part.operand)
-        if kind == "?":
-            raise CommandError(f"/system/bin/sh: {part.name}: {text or 'parameter null or not set'}")
-        if kind == "=":
-            self._scope.variables[part.name] = text
-        return text
+        if part.operator[:1] in ("#", "%") and part.operator:
+            return _trim(value or "", part.operator, await self.pattern(part.operand))
+        if part.operator and (value is None or (part.operator == ":-" and not value)):
+            return await self.text(part.operand)
+        return value or ""
 
     def _paths(self, pieces: list[tuple[str, bool]]) -> list[str]:
         """The files that an unquoted pattern matches; the text itself where there are none."""
@@ -141,12 +115,8 @@ def _split(pieces: list[Piece]) -> list[list[tuple[str, bool]]]:
     fields: list[list[tuple[str, bool]]] = []
     current: list[tuple[str, bool]] = []
     for piece in pieces:
-        if piece is None or piece[1]:
-            if piece is None:
-                fields.append(current)
-                current = []
-            else:
-                current.append(piece)
+        if piece[1]:
+            current.append(piece)
             continue
         for position, text in enumerate(_BLANKS.split(piece[0])):
             if position:
@@ -187,80 +157,12 @@ def _trim(value: str, operator: str, pattern: re.Pattern[str]) -> str:
     return value
 
 
-# -- arithmetic: 32 bits and signed, as in mksh
-
-_BINARY: Final[dict[str, tuple[int, Callable[[int, int], int]]]] = {
-    "||": (1, lambda a, b: int(bool(a or b))),
-    "&&": (2, lambda a, b: int(bool(a and b))),
-    "|": (3, lambda a, b: a | b),
-    "^": (4, lambda a, b: a ^ b),
-    "&": (5, lambda a, b: a & b),
-    "==": (6, lambda a, b: int(a == b)),
-    "!=": (6, lambda a, b: int(a != b)),
-    "<": (7, lambda a, b: int(a < b)),
-    ">": (7, lambda a, b: int(a > b)),
-    "<=": (7, lambda a, b: int(a <= b)),
-    ">=": (7, lambda a, b: int(a >= b)),
-    "<<": (8, lambda a, b: a << (b & 31)),
-    ">>": (8, lambda a, b: a >> (b & 31)),
-    "+": (9, lambda a, b: a + b),
-    "-": (9, lambda a, b: a - b),
-    "*": (10, lambda a, b: a * b),
-    "/": (10, lambda a, b: int(a / b)),
-    "%": (10, lambda a, b: a - b * int(a / b)),
-}
-_UNARY: Final[dict[str, Callable[[int], int]]] = {
-    "-": lambda a: -a,
-    "+": lambda a: a,
-    "!": lambda a: int(not a),
-    "~": lambda a: ~a,
-}
-
-
 def evaluate(expression: str, variables: Mapping[str, str]) -> int:
-    """The value of ``$((expression))``. Raises CommandError."""
-    tokens: list[str] = []
-    at = 0
-    while at < len(expression.rstrip()):
-        match = _TOKEN.match(expression, at)
-        if match is None or len(tokens) > 1000:
-            raise CommandError(f"/system/bin/sh: {expression}: unexpected '{expression[at:].strip()[:1]}'")
-        tokens.append(match[1])
-        at = match.end()
-    try:
-        value = _climb(tokens, 1, variables, 0) if tokens else 0
-    except (ZeroDivisionError, IndexError, ValueError, RecursionError) as exc:
-        reason = "zero divisor" if isinstance(exc, ZeroDivisionError) else "unexpected end of expression"
-        raise CommandError(f"/system/bin/sh: {expression}: {reason}") from exc
-    if tokens:
-        raise CommandError(f"/system/bin/sh: {expression}: unexpected '{tokens[0]}'")
-    return value
-
-
-def _climb(tokens: list[str], minimum: int, variables: Mapping[str, str], depth: int) -> int:
-    value = _operand(tokens, variables, depth + 1)
-    while tokens and tokens[0] in _BINARY and _BINARY[tokens[0]][0] >= minimum:
-        strength, combine = _BINARY[tokens.pop(0)]
-        value = _wrap(combine(value, _climb(tokens, strength + 1, variables, depth + 1)))
-    return value
-
-
-def _operand(tokens: list[str], variables: Mapping[str, str], depth: int) -> int:
-    if depth > 100:
-        raise ValueError
-    word = tokens.pop(0)
-    if word == "(":
-        value = _climb(tokens, 1, variables, depth + 1)
-        if tokens.pop(0) != ")":
-            raise ValueError
-        return value
-    if word in _UNARY:
-        return _wrap(_UNARY[word](_operand(tokens, variables, depth + 1)))
-    if word[0].isdigit():
-        return _wrap(int(word, 0) if word[:2] in ("0x", "0X") else int(word))
-    text = variables.get(word, "").strip()
-    return _wrap(int(text)) if re.fullmatch(r"[-+]?\d{1,30}", text) else 0
-
-
-def _wrap(value: int) -> int:
-    return (value + 0x80000000) % 0x100000000 - 0x80000000
+    """The value of ``$((expression))``: a sum of numbers and variables. Raises CommandError."""
+    total = 0
+    for sign, word in re.findall(r"([-+]?)\s*([^\s+-]+)", expression):
+        text = variables.get(word) or "0" if _VARIABLE.fullmatch(word) else word
+        if not _NUMBER.fullmatch(text):
+            raise CommandError(f"/system/bin/sh: {expression}: unexpected '{word}'")
+        total += -int(text) if sign == "-" else int(text)
+    return total

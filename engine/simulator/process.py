@@ -45,8 +45,6 @@ class ShellSession(Protocol):
         argv: Sequence[str],
         streams: Streams,
         variables: Mapping[str, str] | None = None,
-        *,
-        uid: int | None = None,
     ) -> int: ...
 
 
@@ -103,19 +101,14 @@ class Process:
         """A file's bytes; ``-`` is standard input."""
         return await self.stdin.all() if name == "-" else self.read(name)
 
-    def options(
-        self, short: str, long: Sequence[str] = (), *, digits: bool = False
-    ) -> tuple[dict[str, str], list[str]]:
-        """Options without dashes (the last one wins), and operands; ``digits`` reads ``-20`` as ``-n 20``.
+    def options(self, short: str, long: Sequence[str] = ()) -> tuple[dict[str, str], list[str]]:
+        """Options without dashes (the last one wins), and operands.
 
         Raises CommandError with toybox's text. A leading ``+`` in ``short`` stops at the first operand.
         """
-        words = self.arguments
-        if digits:
-            words = [f"-n{word[1:]}" if word[:1] == "-" and word[1:].isdigit() else word for word in words]
         parse = getopt if short.startswith("+") else gnu_getopt
         try:
-            pairs, operands = parse(words, short.removeprefix("+"), list(long))
+            pairs, operands = parse(self.arguments, short.removeprefix("+"), list(long))
         except GetoptError as exc:
             raise CommandError(f"{self.name}: Unknown option '{exc.opt}' (see \"{self.name} --help\")") from exc
         return {key.lstrip("-"): value for key, value in pairs}, operands

@@ -27,15 +27,12 @@ async def redirected(
     for redirect in redirects:
         target = await expanded(redirect.target)
         operator = redirect.operator
-        if operator in (">&", "<&") and (target.isdigit() or target == "-"):
+        if operator == ">&":
             streams = _duplicated(streams, redirect.fd, target)
         elif operator == "<":
             streams = replace(streams, stdin=_open_input(shell, target))
         else:
-            sink = _open_output(shell, target, append=">>" in operator)
-            both = "&" in operator
-            streams = _with_output(streams, 1 if both else redirect.fd, sink)
-            streams = _with_output(streams, 2, sink) if both else streams
+            streams = _with_output(streams, redirect.fd, _open_output(shell, target, append=operator == ">>"))
     return streams
 
 
@@ -87,12 +84,8 @@ def _open_output(shell: ShellSession, target: str, *, append: bool) -> Sink:
 
 
 def _duplicated(streams: Streams, fd: int, target: str) -> Streams:
-    """``n>&m``, or ``n>&-`` for a closed one."""
-    if target == "-":
-        return replace(streams, stdin=no_input()) if fd == 0 else _with_output(streams, fd, Null())
+    """``n>&m``."""
     if target not in ("1", "2"):
-        if target == "0" and fd == 0:
-            return streams
         raise RedirectionError(f"{SHELL}: {target}: bad file descriptor")
     return _with_output(streams, fd, streams.stdout if target == "1" else streams.stderr)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import posixpath
-import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -20,9 +19,9 @@ from clawperator.engine.simulator.expansion import Expander
 from clawperator.engine.simulator.filesystem import SHELL_UID
 from clawperator.engine.simulator.process import SHELL, Command, Process, decode, encode
 from clawperator.engine.simulator.redirections import RedirectionError, redirected
-from clawperator.engine.simulator.shell_builtins import BUILTINS, MAX_NESTING, LoopControl, ShellExit
+from clawperator.engine.simulator.shell_builtins import BUILTINS, MAX_NESTING, LoopBreak, ShellExit
 from clawperator.engine.simulator.shell_syntax import ShellSyntaxError, parse
-from clawperator.engine.simulator.streams import Collector, Pipe, Streams, no_input
+from clawperator.engine.simulator.streams import Collector, Pipe, Streams
 
 PATH: Final = ("/system/bin", "/system/xbin", "/vendor/bin", "/bin")
 MAX_ARGUMENT: Final = 131_071
@@ -78,12 +77,11 @@ class Shell:
         self.nesting = nesting
         self._substituted = 0
         """The exit code of the last command substitution: that of an assignment alone."""
-        self._jobs: asyncio.TaskGroup | None = None
 
     # -- scripts
 
     async def run(self, script: str) -> int:
-        """Run a script, and wait for what it left in the background, as the exit code on the wire does (fact 4h)."""
+        """Run a script and return its exit code."""
         self.command_line = f"{SHELL} -c {script}"
         return await self._to_the_end(lambda: self._text(script))
 
@@ -95,8 +93,7 @@ class Shell:
         if self.nesting > MAX_NESTING:
             await self.report("recursion too deep")
             return 1
-        async with asyncio.TaskGroup() as self._jobs:
-            await self.contained(work)
+        await self.contained(work)
         return self.status
 
     async def contained(self, work: Callable[[], Awaitable[None]]) -> None:
@@ -105,7 +102,7 @@ class Shell:
             await work()
         except ShellExit as leave:
             self.status, self.left = leave.status, True
-        except LoopControl:
+        except LoopBreak:
             pass
         except CommandError as exc:
             await self.streams.stderr.write(encode(f"{exc.message}\n"))
@@ -150,7 +147,7 @@ class Shell:
         return child
 
     def _fork(self, streams: Streams) -> Shell:
-        """A subshell: same job group, its own variables."""
+        """A subshell: its own variables."""
         child = Shell(
             self.device,
             streams,
@@ -162,7 +159,6 @@ class Shell:
         )
         child.variables |= self.variables
         child.cwd, child.status, child.pid, child.command_line = self.cwd, self.status, self.pid, self.command_line
-        child._jobs = self._jobs
         return child
 
     async def _isolated(self, command: tree.Command | tree.Script, streams: Streams) -> int:
@@ -182,19 +178,10 @@ class Shell:
 
     async def run_script(self, script: tree.Script, streams: Streams) -> None:
         for item in script:
-            if item.background:
-                self._start_job(item, streams)
-                self.status = 0
-            else:
-                await self._item(item, streams)
-
-    def _start_job(self, item: tree.Item, streams: Streams) -> None:
-        assert self._jobs is not None
-        alone = (tree.Item(item.pipelines, background=False),)
-        self._jobs.create_task(self._isolated(alone, replace(streams, stdin=no_input())), name="background job")
+            await self._item(item, streams)
 
     async def _item(self, item: tree.Item, streams: Streams) -> None:
-        for connector, pipeline in item.pipelines:
+        for connector, pipeline in item:
             if (connector == "&&" and self.status) or (connector == "||" and not self.status):
                 continue
             status = await self._pipeline(pipeline.commands, streams)
@@ -258,8 +245,7 @@ class Shell:
         return self.status
 
     async def _for(self, command: tree.For, streams: Streams) -> int:
-        words = command.words
-        values = self.parameters[1:] if words is None else await self._expander().fields(words)
+        values = await self._expander().fields(command.words)
         self.status = 0
         for value in values:
             self.variables[command.name] = value
@@ -283,10 +269,8 @@ class Shell:
         await asyncio.sleep(0)  # a loop of built-in commands alone would block the event loop
         try:
             await self.run_script(body, streams)
-        except LoopControl as control:
-            if control.levels > 1:
-                raise LoopControl(control.levels - 1, again=control.again) from None
-            return control.again
+        except LoopBreak:
+            return False
         return True
 
     # -- simple commands
@@ -317,8 +301,6 @@ class Shell:
         argv: Sequence[str],
         streams: Streams,
         variables: Mapping[str, str] | None = None,
-        *,
-        uid: int | None = None,
     ) -> int:
         """Run a program (never a built-in) and return its exit code, whatever goes wrong in it."""
         command = self.find(argv[0])
@@ -335,7 +317,7 @@ class Shell:
             shell=self,
             streams=streams,
             variables=self.variables if variables is None else variables,
-            uid=self.uid if uid is None else uid,
+            uid=self.uid,
         )
         try:
             return await self._subject_to_faults(command, process)
@@ -389,11 +371,7 @@ class Shell:
         values: dict[str, Callable[[], object]] = {
             "?": lambda: self.status,
             "$": lambda: self.pid,
-            "#": lambda: len(self.parameters) - 1,
-            "!": str,
-            "-": str,
             "PWD": lambda: self.cwd,
-            "RANDOM": lambda: random.randrange(32768),
         }
         return str(values[name]()) if name in values else None
 

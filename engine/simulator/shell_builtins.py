@@ -21,13 +21,8 @@ class ShellExit(Exception):  # noqa: N818 - control flow, no error
         self.status = status
 
 
-class LoopControl(Exception):  # noqa: N818 - control flow, no error
-    """``break`` (or, ``again``, ``continue``) in the ``levels``-th loop around it."""
-
-    def __init__(self, levels: int, *, again: bool) -> None:
-        super().__init__(levels)
-        self.levels = levels
-        self.again = again
+class LoopBreak(Exception):  # noqa: N818 - control flow, no error
+    """``break`` in the loop around it."""
 
 
 Builtin = Callable[[ShellSession, list[str], Streams], Awaitable[int]]
@@ -38,9 +33,6 @@ async def _exit(shell: ShellSession, argv: list[str], _streams: Streams) -> int:
 
 
 async def _exec(shell: ShellSession, argv: list[str], streams: Streams) -> int:
-    if len(argv) == 1:
-        shell.streams = streams
-        return 0
     raise ShellExit(await shell.execute(argv[1:], streams))
 
 
@@ -59,20 +51,6 @@ async def _cd(shell: ShellSession, argv: list[str], streams: Streams) -> int:
     return 0
 
 
-async def _export(shell: ShellSession, argv: list[str], _streams: Streams) -> int:
-    for argument in argv[1:]:
-        name, equals, value = argument.partition("=")
-        if equals:
-            shell.variables[name] = value
-    return 0
-
-
-async def _unset(shell: ShellSession, argv: list[str], _streams: Streams) -> int:
-    for name in argv[1:]:
-        shell.variables.pop(name, None)
-    return 0
-
-
 async def _read(shell: ShellSession, argv: list[str], streams: Streams) -> int:
     names = [argument for argument in argv[1:] if not argument.startswith("-")] or ["REPLY"]
     line = decode(await streams.stdin.line())
@@ -83,27 +61,17 @@ async def _read(shell: ShellSession, argv: list[str], streams: Streams) -> int:
 
 
 async def _which(shell: ShellSession, argv: list[str], streams: Streams) -> int:
-    """``command -v NAME`` and ``type NAME``; ``command NAME …`` runs it."""
-    names = [argument for argument in argv[1:] if argument != "-v"]
-    if argv[0] == "command" and "-v" not in argv[1:2]:
-        return await shell.execute(names, streams) if names else 0
-    for name in names:
+    """``command -v NAME``."""
+    for name in argv[2:]:
         if name not in BUILTINS and shell.find(name) is None:
             return 127
         path = name if name in BUILTINS or "/" in name else f"/system/bin/{name}"
-        await streams.stdout.write(encode(f"{path}\n" if argv[0] == "command" else f"{name} is {path}\n"))
+        await streams.stdout.write(encode(f"{path}\n"))
     return 0
 
 
-async def _nothing(_shell: ShellSession, _argv: list[str], _streams: Streams) -> int:
-    return 0
-
-
-def _loop_control(*, again: bool) -> Builtin:
-    async def leave(_shell: ShellSession, argv: list[str], _streams: Streams) -> int:
-        raise LoopControl(max(1, _number(argv, 1)), again=again)
-
-    return leave
+async def _break(_shell: ShellSession, _argv: list[str], _streams: Streams) -> int:
+    raise LoopBreak
 
 
 def _number(argv: list[str], default: int) -> int:
@@ -113,18 +81,10 @@ def _number(argv: list[str], default: int) -> int:
 
 
 BUILTINS: Final[Mapping[str, Builtin]] = {
-    ":": _nothing,
-    "break": _loop_control(again=False),
+    "break": _break,
     "cd": _cd,
     "command": _which,
-    "continue": _loop_control(again=True),
     "exec": _exec,
     "exit": _exit,
-    "export": _export,
     "read": _read,
-    "trap": _nothing,
-    "type": _which,
-    "umask": _nothing,
-    "unset": _unset,
-    "wait": _nothing,
 }

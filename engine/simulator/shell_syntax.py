@@ -1,7 +1,7 @@
 """Parse shell scripts to a tree of commands. Pure; ``shell`` runs them.
 
-Supported is what host tools send: lists, pipelines, groups, if/for/while, redirections, all
-kinds of quoting, parameters, command substitution and arithmetic. ``case``, functions, arrays, aliases and here-documents are not.
+Supported is what host tools send: lists, pipelines, groups, if/for/while, redirections, quoting, parameters, ``$(…)`` and sums.
+``case``, functions, background jobs, backquotes and here-documents are not.
 """
 
 from __future__ import annotations
@@ -35,23 +35,19 @@ _PLAIN = re.compile(r"[^\\'\"$`\s;&|<>()]+")
 _BLANK = re.compile(r"(?:[ \t\r]|\\\n)+")
 _COMMENT = re.compile(r"#[^\n]*")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9?$#@*!-]")
-_LONG_PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[?$#@*!-]")
-_OPERATOR = re.compile(r":?[-=?+]|##?|%%?")
+_PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9?$]")
+_LONG_PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+")
+_OPERATOR = re.compile(r":?-|##?|%%?")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
-_REDIRECTION = re.compile(r"(\d?)(<&|<(?!<)|>>|>&|>\||>|&>>|&>)")
+_REDIRECTION = re.compile(r"(\d?)(<(?!<)|>>|>&|>)")
 _RESERVED = re.compile(r"(?:if|then|elif|else|fi|for|in|do|done|while|until|case|\{|\}|!)(?=[\s;&|()<>]|$)")
 _IN_QUOTES: Final = {
     '"': re.compile(r"[^\\\"$`]+"),
     "}": re.compile(r"[^\\\"$`}]+"),
-    "": re.compile(r"[^\\$`]+"),
 }
-_BACKQUOTED = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
-_ANSI_QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'", re.DOTALL)
+_SUM = re.compile(r"\(\(([^()]*)\)\)")
 _SINGLE_QUOTED = re.compile(r"'([^']*)'")
-_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _TOKEN = re.compile(r"&&|\|\||;;|\n|[;&|()<>]|[^\s;&|()<>]+")
-_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\033", "f": "\f", "v": "\v"}
 
 
 class ShellSyntaxError(Exception):
@@ -165,16 +161,13 @@ class _Parser:
             self.cursor.skip_lines()
             if self.cursor.ended() or self.cursor.next_is(")") or self.cursor.reserved() in stops:
                 break
-            pipelines = self._and_or()
-            background = not self.cursor.next_is("&&", "&>") and self.cursor.take("&")
-            separated = background or (not self.cursor.next_is(";;") and self.cursor.take(";"))
-            if not (separated or self.cursor.ended() or self.cursor.next_is("\n", ")")):
+            items.append(self._and_or())
+            if not (self.cursor.take(";") or self.cursor.ended() or self.cursor.next_is("\n", ")")):
                 raise self.cursor.unexpected()
-            items.append(Item(pipelines, background))
         self._depth -= 1
         return tuple(items)
 
-    def _and_or(self) -> tuple[tuple[str, Pipeline], ...]:
+    def _and_or(self) -> Item:
         pipelines = [("", self._pipeline())]
         while self.cursor.next_is("&&", "||"):
             connector = self.cursor.text[self.cursor.at : self.cursor.at + 2]
@@ -233,7 +226,8 @@ class _Parser:
         if match is None:
             raise self.cursor.unexpected()
         self.cursor.skip_lines()
-        words = tuple(iter(self._word, None)) if self.cursor.take_reserved("in") else None
+        self.cursor.expect_reserved("in")
+        words = tuple(iter(self._word, None))
         self.cursor.take(";")
         self.cursor.skip_lines()
         body = self._block("do", "done")
@@ -305,7 +299,10 @@ class _Parser:
     def _special(self) -> list[Part]:
         character = self.cursor.text[self.cursor.at]
         if character == "'":
-            return [Text(self._quotation(_SINGLE_QUOTED), quoted=True)]
+            match = self.cursor.match(_SINGLE_QUOTED)
+            if match is None:
+                raise ShellSyntaxError("no closing quote", incomplete=True)
+            return [Text(match[1], quoted=True)]
         if character == '"':
             self.cursor.at += 1
             return self.quoted_until('"')
@@ -314,15 +311,8 @@ class _Parser:
             return [] if escaped == "\n" else [Text(escaped or "\\", quoted=True)]
         return [self._expansion(quoted=False)]
 
-    def _quotation(self, pattern: re.Pattern[str]) -> str:
-        """The text between the quotes at the current position."""
-        match = self.cursor.match(pattern)
-        if match is None:
-            raise ShellSyntaxError("no closing quote", incomplete=True)
-        return match[1]
-
     def quoted_until(self, end: str) -> list[Part]:
-        """Parts up to ``end`` ("" = of the text) as inside double quotes; an empty quotation is a part, too."""
+        """Parts up to ``end`` as inside double quotes; an empty quotation is a part, too."""
         parts: list[Part] = [Text("", quoted=True)]
         while not self.cursor.ended():
             character = self.cursor.text[self.cursor.at]
@@ -341,15 +331,11 @@ class _Parser:
                 match = self.cursor.match(_IN_QUOTES[end])
                 self.cursor.at += match is None
                 parts.append(Text(match[0] if match else character, quoted=True))
-        if end:
-            raise ShellSyntaxError("no closing quote", incomplete=True)
-        return parts
+        raise ShellSyntaxError("no closing quote", incomplete=True)
 
     # -- expansions
 
     def _expansion(self, *, quoted: bool) -> Part:
-        if self.cursor.text[self.cursor.at] == "`":
-            return self._backquotes(quoted=quoted)
         self.cursor.at += 1
         if self.cursor.next_is_raw("(("):
             return self._arithmetic(quoted=quoted)
@@ -357,9 +343,6 @@ class _Parser:
             return self._substitution(quoted=quoted)
         if self.cursor.next_is_raw("{"):
             return self._braces(quoted=quoted)
-        if self.cursor.next_is_raw("'") and not quoted:
-            text = self._quotation(_ANSI_QUOTED)
-            return Text(_ESCAPED.sub(lambda escape: _ESCAPES.get(escape[1], escape[1]), text), quoted=True)
         match = self.cursor.match(_PARAMETER)
         return Parameter(match[0], quoted) if match is not None else Text("$", quoted=True)
 
@@ -369,37 +352,20 @@ class _Parser:
         self.cursor.expect(")")
         return Substitution(body, quoted)
 
-    def _backquotes(self, *, quoted: bool) -> Part:
-        inner = self._nested(re.sub(r"\\([`$\\])", r"\1", self._quotation(_BACKQUOTED)))
-        body = inner.script()
-        if not inner.cursor.ended():
-            raise inner.cursor.unexpected()
-        return Substitution(body, quoted)
-
     def _arithmetic(self, *, quoted: bool) -> Part:
-        depth, at = 0, self.cursor.at
-        while at < len(self.cursor.text):
-            depth += {"(": 1, ")": -1}.get(self.cursor.text[at], 0)
-            at += 1
-            if depth == 0:
-                break
-        if depth or self.cursor.text[at - 2 : at] != "))":
-            raise ShellSyntaxError("missing )) in arithmetic", incomplete=depth > 0)
-        inner = self._nested(self.cursor.text[self.cursor.at + 2 : at - 2].replace('"', "") + '"')
-        self.cursor.at = at
-        return Arithmetic(tuple(inner.quoted_until('"')), quoted)
+        match = self.cursor.match(_SUM)
+        if match is None:
+            raise ShellSyntaxError("missing )) in arithmetic", incomplete=self.cursor.ended())
+        return Arithmetic(match[1], quoted)
 
     def _braces(self, *, quoted: bool) -> Part:
         self.cursor.at += 1
-        length = not self.cursor.next_is_raw("#}") and self.cursor.take_raw("#")
         match = self.cursor.match(_LONG_PARAMETER)
-        if match is None:
-            raise ShellSyntaxError("bad substitution")
-        operator = None if length else self.cursor.match(_OPERATOR)
+        operator = self.cursor.match(_OPERATOR)
+        if match is None or (operator is None and not self.cursor.take_raw("}")):
+            raise ShellSyntaxError("bad substitution", incomplete=self.cursor.ended())
         if operator is None:
-            if not self.cursor.take_raw("}"):
-                raise ShellSyntaxError("bad substitution", incomplete=self.cursor.ended())
-            return Parameter(match[0], quoted, "length" if length else "")
+            return Parameter(match[0], quoted)
         self._descend()
         operand = tuple(self.quoted_until("}"))
         self._depth -= 1
@@ -408,11 +374,6 @@ class _Parser:
         return Parameter(match[0], quoted, operator[0], operand)
 
     # -- nesting
-
-    def _nested(self, text: str) -> _Parser:
-        self._descend()
-        self._depth -= 1
-        return _Parser(text, self._depth + 1)
 
     def _descend(self) -> None:
         self._depth += 1

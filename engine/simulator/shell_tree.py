@@ -15,7 +15,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """``$name``, or ``${name<operator><operand>}``; the operator ``length`` is ``${#name}``."""
+    """``$name``, or ``${name<operator><operand>}``."""
 
     name: str
     quoted: bool
@@ -25,7 +25,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Substitution:
-    """``$(…)`` or backquotes."""
+    """``$(…)``."""
 
     body: Script
     quoted: bool
@@ -33,9 +33,9 @@ class Substitution:
 
 @dataclass(frozen=True, slots=True)
 class Arithmetic:
-    """``$((…))``; parameters inside are expanded first."""
+    """``$((…))``: a sum of numbers and variables."""
 
-    expression: Word
+    expression: str
     quoted: bool
 
 
@@ -45,7 +45,7 @@ Word = tuple[Part, ...]
 
 @dataclass(frozen=True, slots=True)
 class Redirect:
-    """``fd``, one of ``< > >> >| <& >& &> &>>``, and the word behind it."""
+    """``fd``, one of ``< > >> >&``, and the word behind it."""
 
     fd: int
     operator: str
@@ -79,10 +79,8 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class For:
-    """``words`` is None for ``for NAME do``: the positional parameters."""
-
     name: str
-    words: tuple[Word, ...] | None
+    words: tuple[Word, ...]
     body: Script
     redirects: tuple[Redirect, ...]
 
@@ -104,12 +102,7 @@ class Pipeline:
     negated: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
-    """Pipelines joined by ``&&`` and ``||`` (the first one's connector is empty), perhaps in the background."""
-
-    pipelines: tuple[tuple[str, Pipeline], ...]
-    background: bool
-
+Item = tuple[tuple[str, Pipeline], ...]
+"""Pipelines joined by ``&&`` and ``||``; the first one's connector is empty."""
 
 Script = tuple[Item, ...]

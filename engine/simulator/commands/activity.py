@@ -90,21 +90,6 @@ async def _force_stop(process: Process, words: list[str]) -> int:
     return 0
 
 
-async def _kill(_process: Process, words: list[str]) -> int:
-    """Kill background processes, which has no visible effect."""
-    _last(words)
-    return 0
-
-
-async def _start_service(process: Process, words: list[str]) -> int:
-    intent = parse_intent(words)
-    await process.out(f"Starting service: {intent.describe()}\n")
-    package = intent.component.partition("/")[0]
-    if package not in process.device.packages:
-        await process.error("Error: Not found; no service started.")
-    return 0
-
-
 async def _current_user(process: Process, _words: list[str]) -> int:
     if process.device.sdk < 24:
         raise CommandError("Error: unknown command 'get-current-user'", 1)
@@ -119,31 +104,12 @@ def _last(words: list[str]) -> str:
     return words[-1]
 
 
-async def monkey(process: Process) -> int:
-    """``monkey -p PACKAGE [-c CATEGORY] 1``: starts an app by its package alone."""
-    options, _ = process.options("+p:c:v", ("pct-syskeys=", "throttle=", "ignore-crashes"))
-    package = options.get("p", "")
-    await process.out(f"  bash arg: -p\n  bash arg: {package}\n")
-    try:
-        process.device.activities.start(package=package)
-    except CommandError as exc:
-        raise CommandError("** No activities found to run, monkey aborted.", 252) from exc
-    await process.out(
-        "Events injected: 1\n## Network stats: elapsed time=12ms (0ms mobile, 0ms wifi, 12ms not connected)\n"
-    )
-    return 0
-
-
 _VERBS: Final[dict[str, Service]] = {
     "broadcast": _broadcast,
     "force-stop": _force_stop,
     "get-current-user": _current_user,
-    "kill": _kill,
     "start": _start,
     "start-activity": _start,
-    "start-foreground-service": _start_service,
-    "start-service": _start_service,
-    "startservice": _start_service,
 }
 
-ACTIVITY: Final[dict[str, Command]] = {"am": command_of(activity), "monkey": monkey}
+ACTIVITY: Final[dict[str, Command]] = {"am": command_of(activity)}

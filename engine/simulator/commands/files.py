@@ -28,8 +28,8 @@ async def cat(process: Process) -> int:
 
 
 async def ls(process: Process) -> int:
-    """``ls [-1aAldnsSRrt] [PATHS]``; always one name per line, as without a terminal."""
-    options, names = process.options("1aAldnsSRrtiCFhp")
+    """``ls [-ald] [PATHS]``; always one name per line, as without a terminal."""
+    options, names = process.options("1ald")
 
     async def show(name: str) -> None:
         info = process.device.files.stat(
@@ -38,7 +38,7 @@ async def ls(process: Process) -> int:
         if not info.is_dir or "d" in options:
             await process.out(_row(process, name, name, info, options))
             return
-        if len(names) > 1 or "R" in options:
+        if len(names) > 1:
             await process.out(f"{name}:\n")
         await _folder(process, name, options)
 
@@ -47,36 +47,21 @@ async def ls(process: Process) -> int:
 
 async def _folder(process: Process, name: str, options: dict[str, str]) -> None:
     files, path = process.device.files, process.path(name)
-    children = [
-        each for each in files.list(path, uid=process.uid) if not each.startswith(".") or {"a", "A"} & options.keys()
-    ]
+    children = [each for each in files.list(path, uid=process.uid) if not each.startswith(".") or "a" in options]
     infos = {each: files.stat(posixpath.join(path, each), follow=False) for each in children}
-    if "t" in options:
-        children.sort(key=lambda each: -infos[each].mtime)
-    if "S" in options:
-        children.sort(key=lambda each: -infos[each].size)
-    if "r" in options:
-        children.reverse()
     if "a" in options:
-        infos |= {".": files.stat(path), "..": files.stat(posixpath.dirname(path))}
-        children = [".", "..", *children]
-    if {"l", "s", "n"} & options.keys():
-        await process.out(f"total {sum(-(-infos[each].size // 4096) * 4 for each in children)}\n")
-    for each in children:
-        await process.out(_row(process, each, posixpath.join(path, each), infos[each], options))
-    if "R" in options:
-        for each in children:
-            if infos[each].is_dir and each not in (".", ".."):
-                await process.out(f"\n{posixpath.join(name, each)}:\n")
-                await _folder(process, posixpath.join(name, each), options)
+        infos = {".": files.stat(path), "..": files.stat(posixpath.dirname(path)), **infos}
+    if "l" in options:
+        await process.out(f"total {sum(-(-info.size // 4096) * 4 for info in infos.values())}\n")
+    for each, info in infos.items():
+        await process.out(_row(process, each, posixpath.join(path, each), info, options))
 
 
 def _row(process: Process, name: str, path: str, info: Stat, options: dict[str, str]) -> str:
-    if not {"l", "n"} & options.keys():
-        mark = "/" if info.is_dir and {"F", "p"} & options.keys() else ""
-        return f"{name}{mark}\n"
+    if "l" not in options:
+        return f"{name}\n"
     stamp = datetime.fromtimestamp(info.mtime, time_zone(process)).strftime("%Y-%m-%d %H:%M")
-    owner, group = (str(info.uid), str(info.gid)) if "n" in options else (user_name(info.uid), user_name(info.gid))
+    owner, group = user_name(info.uid), user_name(info.gid)
     link = f" -> {process.device.files.readlink(process.path(path))}" if info.is_link else ""
     return (
         f"{modes.filemode(info.mode)} {2 if info.is_dir else 1} {owner} {group} {info.size:>8} {stamp} {name}{link}\n"
@@ -100,55 +85,34 @@ async def rm(process: Process) -> int:
 
 
 async def mkdir(process: Process) -> int:
-    options, names = process.options("pm:v")
-    mode = _octal(process, options.get("m", "755"))
+    options, names = process.options("p")
 
     async def make(name: str) -> None:
-        process.device.files.mkdir(process.path(name), parents="p" in options, mode=mode, uid=process.uid)
+        process.device.files.mkdir(process.path(name), parents="p" in options, uid=process.uid)
 
     return await _each(process, process.require(names), make)
 
 
 async def stat(process: Process) -> int:
-    """``stat [-c FORMAT] PATHS``."""
-    options, names = process.options("c:Lft")
+    """``stat -c FORMAT PATHS``."""
+    options, names = process.options("c:")
 
     async def one(name: str) -> None:
-        info = process.device.files.stat(process.path(name), follow="L" in options, uid=process.uid)
-        await process.out(_stat_text(process, name, info, options.get("c", "")) + "\n")
+        info = process.device.files.stat(process.path(name), follow=False, uid=process.uid)
+        values = {
+            "%n": name,
+            "%s": info.size,
+            "%F": "directory" if info.is_dir else "symbolic link" if info.is_link else "regular file",
+            "%a": f"{modes.S_IMODE(info.mode):o}",
+            "%u": info.uid,
+            "%U": user_name(info.uid),
+        }
+        text = options.get("c", "%n")
+        for key, value in values.items():
+            text = text.replace(key, str(value))
+        await process.out(f"{text}\n")
 
     return await _each(process, process.require(names), one)
-
-
-def _stat_text(process: Process, name: str, info: Stat, style: str) -> str:
-    kind = "directory" if info.is_dir else "symbolic link" if info.is_link else "regular file"
-    stamp = datetime.fromtimestamp(info.mtime, time_zone(process)).strftime("%Y-%m-%d %H:%M:%S.000000000 %z")
-    permissions = f"{modes.S_IMODE(info.mode):o}"
-    values = {
-        "%n": name,
-        "%N": name,
-        "%s": info.size,
-        "%b": -(-info.size // 512),
-        "%F": kind,
-        "%a": permissions,
-        "%A": modes.filemode(info.mode),
-        "%f": f"{info.mode:x}",
-        "%u": info.uid,
-        "%U": user_name(info.uid),
-        "%g": info.gid,
-        "%G": user_name(info.gid),
-        "%Y": info.mtime,
-        "%y": stamp,
-    }
-    if style:
-        for key, value in values.items():
-            style = style.replace(key, str(value))
-        return style
-    return (
-        f"  File: {name}\n  Size: {info.size}\t Blocks: {-(-info.size // 512)}\t IO Blocks: 512\t{kind}\n"
-        f"Access: ({permissions:>04}/{modes.filemode(info.mode)})\t"
-        f"Uid: ({info.uid:>5}/{user_name(info.uid):>8})\tGid: ({info.gid:>5}/{user_name(info.gid):>8})\nModify: {stamp}"
-    )
 
 
 async def _each(process: Process, names: list[str], action: Callable[[str], Awaitable[None]]) -> int:
@@ -166,13 +130,6 @@ async def _each(process: Process, names: list[str], action: Callable[[str], Awai
             await process.error(exc.message)
             status = exc.status
     return status
-
-
-def _octal(process: Process, text: str) -> int:
-    try:
-        return int(text, 8) & 0o7777
-    except ValueError as exc:
-        raise CommandError(f"{process.name}: bad mode '{text}'") from exc
 
 
 FILES: Final[dict[str, Command]] = {

@@ -15,7 +15,6 @@ from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.log_buffer import BUFFERS, FIRST_PRIORITY, HEADER, LEVELS, LogReader, LogRecord
 from clawperator.engine.simulator.log_print import FORMATS, MODIFIERS, LogPrinter, parse_time
 from clawperator.engine.simulator.process import Command, Process, encode
-from clawperator.engine.simulator.redirections import open_sink
 from clawperator.engine.simulator.streams import Sink
 
 MAX_LOG_BYTES: Final = 1024
@@ -24,21 +23,14 @@ DEFAULT_BUFFERS: Final = ("main", "system", "crash")
 STDIO_BLOCK: Final = 4096
 STALL_SECONDS: Final = 32.0
 
-_SHORT_OPTIONS: Final = "cdDLt:T:gG:sQf:r:n:v:b:BSpP:m:e:"
+_SHORT_OPTIONS: Final = "cdt:T:gG:sv:b:B"
 _LONG_OPTIONS: Final = {
     "binary": "B",
     "buffer=": "b",
     "buffer-size=": "G",
     "clear": "c",
-    "dividers": "D",
     "dump": "d",
-    "file=": "f",
     "format=": "v",
-    "last": "L",
-    "max-count=": "m",
-    "print": "print",
-    "regex=": "e",
-    "statistics": "S",
 }
 _SIZE_UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
@@ -73,13 +65,7 @@ class _Query:
     last: int | None = None
     after_ns: int | None = None
     pid: int | None = None
-    uids: frozenset[int] = frozenset()
-    pattern: re.Pattern[bytes] | None = None
-    print_all: bool = False
-    dividers: bool = False
-    limit: int | None = None
     levels: dict[bytes, int] = field(default_factory=dict)
-    file: str = ""
     verb: str = ""
     size: int = 0
 
@@ -102,11 +88,7 @@ async def logcat(process: Process) -> int:
     if query.verb:
         return await _VERBS[query.verb](process, query, names)
     reader = device.log.reader(names, after_ns=query.after_ns, last=query.last)
-    sink = open_sink(process.shell, process.path(query.file)) if query.file else process.stdout
-    if query.binary:
-        await _print_binary(query, reader, sink)
-    else:
-        await _print_text(query, reader, sink, device.log.started_ns)
+    await (_print_binary if query.binary else _print_text)(query, reader, process.stdout)
     return 0
 
 
@@ -127,7 +109,7 @@ class _Refusal(Exception):  # noqa: N818 - becomes a CommandError with the exit 
 
 
 def _parse(query: _Query, arguments: Sequence[str]) -> None:
-    long_options = [*_LONG_OPTIONS, *(("pid=",) if query.sdk >= 24 else ()), *(("uid=",) if query.sdk >= 31 else ())]
+    long_options = [*_LONG_OPTIONS, *(("pid=",) if query.sdk >= 24 else ())]
     pairs, specs = gnu_getopt(list(arguments), _SHORT_OPTIONS, long_options)
     for option, value in pairs:
         name = option.lstrip("-")
@@ -182,17 +164,6 @@ def _tail_and_dump(query: _Query, value: str) -> None:
     _tail(query, value)
 
 
-def _uids(query: _Query, value: str) -> None:
-    query.uids = frozenset(_number(part) for part in value.split(","))
-
-
-def _pattern(query: _Query, value: str) -> None:
-    try:
-        query.pattern = re.compile(encode(value))
-    except re.error as exc:
-        raise _Refusal(f"regex: {exc}") from exc
-
-
 def _size(query: _Query, value: str) -> None:
     match = re.fullmatch(r"(\d{1,9})([KMG]?)", value)
     size = int(match[1]) * _SIZE_UNITS[match[2]] if match else 0
@@ -214,10 +185,6 @@ def _set(name: str, value: object = True) -> Callable[[_Query, str], None]:
     return handle
 
 
-def _ignore(_query: _Query, _value: str) -> None:
-    pass
-
-
 def _silence(query: _Query, _value: str) -> None:
     query.levels.setdefault(b"*", LEVELS.index("S"))
 
@@ -227,25 +194,12 @@ _OPTIONS: Final[dict[str, Callable[[_Query, str], None]]] = {
     "B": _set("binary"),
     "c": _set("verb", "c"),
     "d": _set("dump"),
-    "D": _set("dividers"),
-    "e": _pattern,
-    "f": lambda query, value: setattr(query, "file", value),
     "g": _set("verb", "g"),
     "G": _size,
-    "L": _ignore,
-    "m": _set("limit", int),
-    "n": _ignore,
-    "p": _set("verb", "p"),
-    "P": _ignore,
-    "print": _set("print_all"),
     "pid": _set("pid", int),
-    "Q": _ignore,
-    "r": _ignore,
     "s": _silence,
-    "S": _set("verb", "S"),
     "t": _tail_and_dump,
     "T": _tail,
-    "uid": _uids,
     "v": _style,
 }
 
@@ -253,8 +207,8 @@ _OPTIONS: Final[dict[str, Callable[[_Query, str], None]]] = {
 # -- reading
 
 
-async def _batches(query: _Query, reader: LogReader, deliver: Callable[[list[LogRecord]], Awaitable[bool]]) -> None:
-    """Pass on logd's records until a dump is complete or ``deliver`` returns False."""
+async def _batches(query: _Query, reader: LogReader, deliver: Callable[[list[LogRecord]], Awaitable[None]]) -> None:
+    """Pass on logd's records until a dump is complete."""
     loop = asyncio.get_running_loop()
     while True:
         records = reader.take()
@@ -262,11 +216,9 @@ async def _batches(query: _Query, reader: LogReader, deliver: Callable[[list[Log
             records = [record for record in records if record.time_ns > query.after_ns]
         if query.pid is not None:
             records = [record for record in records if record.header()[0] == query.pid]
-        if query.uids:
-            records = [record for record in records if record.header()[3] in query.uids]
         began = loop.time()
-        more = await deliver(records)
-        if query.dump or not more:
+        await deliver(records)
+        if query.dump:
             return
         given_up = loop.time() - began > STALL_SECONDS and query.sdk >= 24  # android-facts 2e
         if not given_up:
@@ -279,14 +231,13 @@ async def _print_binary(query: _Query, reader: LogReader, sink: Sink) -> None:
     """Frames unchanged; API 33 flushes them in stdio's blocks, and the rest at exit (android-facts 1d)."""
     held = bytearray()
 
-    async def deliver(records: list[LogRecord]) -> bool:
+    async def deliver(records: list[LogRecord]) -> None:
         nonlocal held
         held += b"".join(_frames(query.sdk, records))
         ready = len(held) // STDIO_BLOCK * STDIO_BLOCK if query.sdk == 33 and not query.dump else len(held)
         if ready:
             data, held = bytes(held[:ready]), held[ready:]
             await sink.write(data)
-        return True
 
     await _batches(query, reader, deliver)
 
@@ -300,41 +251,23 @@ def _frames(sdk: int, records: Iterable[LogRecord]) -> Iterable[bytes]:
     return [r.frame[:2] + head + r.frame[4:size] + r.frame[HEADER.size :] for r in records]
 
 
-async def _print_text(query: _Query, reader: LogReader, sink: Sink, boot_ns: int) -> None:
-    style = query.style or ("threadtime" if query.sdk >= 24 else "brief")
-    printer = LogPrinter(style, query.modifiers, zone=query.zone, boot_ns=boot_ns)
-    left = query.limit if query.limit is not None else -1
-    wanted = _wanted(query)
+async def _print_text(query: _Query, reader: LogReader, sink: Sink) -> None:
+    printer = LogPrinter(
+        query.style or ("threadtime" if query.sdk >= 24 else "brief"), query.modifiers, zone=query.zone
+    )
+    lowest = query.levels.get(b"*", 0)
 
-    async def deliver(records: list[LogRecord]) -> bool:
-        nonlocal left
+    async def deliver(records: list[LogRecord]) -> None:
         pieces: list[bytes] = []
         for record in records:
-            pieces.append(printer.divider(record.header()[2], switches=query.dividers))
-            matches = wanted(record)
-            if matches or query.print_all:
+            pieces.append(printer.divider(record.header()[2]))
+            level = record.frame[HEADER.size] - FIRST_PRIORITY
+            if level >= query.levels.get(record.text()[0], lowest):
                 pieces.append(printer.entry(record))
-            left -= matches
-            if left == 0:
-                break
         if data := b"".join(pieces):
             await sink.write(data)
-        return left != 0
 
     await _batches(query, reader, deliver)
-
-
-def _wanted(query: _Query) -> Callable[[LogRecord], bool]:
-    """The filter specifications and the regular expression of ``-e``."""
-    levels, pattern = query.levels, query.pattern
-    lowest = levels.get(b"*", 0)
-
-    def test(record: LogRecord) -> bool:
-        tag, message = record.text()
-        level = record.frame[HEADER.size] - FIRST_PRIORITY
-        return level >= levels.get(tag, lowest) and (pattern is None or pattern.search(message) is not None)
-
-    return test if levels or pattern else lambda record: True  # noqa: ARG005 - the same shape as test
 
 
 # -- logcat's other verbs
@@ -374,17 +307,6 @@ async def _resize(process: Process, query: _Query, names: list[str]) -> int:
     return 0
 
 
-async def _prune_list(process: Process, _query: _Query, _names: list[str]) -> int:
-    await process.out("\n")
-    return 0
-
-
-async def _statistics(process: Process, _query: _Query, names: list[str]) -> int:
-    rows = [f"{name:<10}{process.device.log.usage(name)[0]:>12}" for name in names]
-    await process.lines(["size/num  bytes", *rows])
-    return 0
-
-
-_VERBS: Final[dict[str, _Verb]] = {"c": _clear, "g": _sizes, "G": _resize, "p": _prune_list, "S": _statistics}
+_VERBS: Final[dict[str, _Verb]] = {"c": _clear, "g": _sizes, "G": _resize}
 
 LOGS: Final[dict[str, Command]] = {"log": log, "logcat": logcat}

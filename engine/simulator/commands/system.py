@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Callable
 from typing import Final
 
-from clawperator.engine.logcat.users import SYSTEM_USERS
 from clawperator.engine.simulator import dumpsys as dumps
 from clawperator.engine.simulator.android_users import CURRENT, OWNER, without_user
 from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.commands.activity import activity
 from clawperator.engine.simulator.commands.packages import package_service
 from clawperator.engine.simulator.commands.screen import input_method, input_service, window_manager
-from clawperator.engine.simulator.device import SimulatedDevice
-from clawperator.engine.simulator.filesystem import ROOT_UID, SHELL_UID
-from clawperator.engine.simulator.packages import FIRST_APP_UID
 from clawperator.engine.simulator.process import Command, Process, Service, command_of
 from clawperator.engine.simulator.procfs import ProcessRow, processes
 from clawperator.engine.simulator.profile import settings as initial_settings
@@ -224,49 +219,6 @@ async def kill(process: Process) -> int:
     return 0
 
 
-async def run_as(process: Process) -> int:
-    """``run-as PACKAGE COMMAND``: as that app and in its data folder, for debuggable apps."""
-    words = process.require(process.arguments)
-    name, argv = words[0], words[1:] or ["sh"]
-    package = process.device.packages.get(name)
-    if package is None:
-        raise CommandError(f"run-as: unknown package: {name}")
-    if not name.endswith(".dev"):
-        raise CommandError(f"run-as: package not debuggable: {name}")
-    home = _data_folder(process.device, name, package.uid)
-    shell = process.shell.child(process, None)
-    shell.uid, shell.cwd = package.uid, home
-    return await shell.execute(argv, process.streams, process.variables)
-
-
-async def su(process: Process) -> int:
-    """``su [WHO [COMMAND]]``: for the shell of a debuggable build; COMMAND is a program and its arguments, no script."""
-    who, argv = [*process.arguments, "root"][0], process.arguments[1:] or ["sh"]
-    uid = int(who) if who.isdigit() and len(who) < 10 else SYSTEM_USERS.get(who)
-    if not process.device.debuggable:
-        raise CommandError("/system/bin/sh: su: inaccessible or not found", 127)
-    if uid is None:
-        raise CommandError(f"su: invalid uid/gid '{who}'")
-    if process.uid not in (ROOT_UID, SHELL_UID):
-        raise CommandError("su: not allowed")
-    shell = process.shell.child(process, None)
-    shell.uid = uid
-    if shell.find(argv[0]) is None:
-        raise CommandError(f"su: failed to exec {argv[0]}: No such file or directory", 127)
-    return await shell.execute(argv, process.streams, process.variables)
-
-
-def _data_folder(device: SimulatedDevice, name: str, uid: int) -> str:
-    """The app's private folder, made on first use."""
-    home = posixpath.join("/data/data", name)
-    for path, mode in ((home, 0o700), (posixpath.join(home, "files"), 0o771)):
-        if not device.files.exists(path):
-            device.files.mkdir(path, mode=mode)
-            device.files.chown(path, uid)
-    assert uid >= FIRST_APP_UID
-    return home
-
-
 _SHELLS: Final[dict[str, Service]] = {
     "activity": activity,
     "input": input_service,
@@ -288,8 +240,6 @@ SYSTEM: Final[dict[str, Command]] = {
     "pidof": pidof,
     "ps": ps,
     "reboot": reboot,
-    "run-as": run_as,
     "setprop": setprop,
     "settings": command_of(settings_service),
-    "su": su,
 }

@@ -13,34 +13,22 @@ _BASIC_SPECIAL = re.compile(r"\\?([+?{}()|])")
 
 
 async def grep(process: Process) -> int:
-    """``grep [-EFivcqnowlsx] [-m N] [-e PATTERN] [PATTERN] [FILES]``, line by line as the lines come."""
-    options, words = process.options("EFivcqnowlshHxam:e:A:B:")
-    if "e" in options:
-        words.insert(0, options["e"])
+    """``grep [-EFivqo] [-m N] PATTERN [FILES]``, line by line as the lines come."""
+    options, words = process.options("EFivqom:")
     pattern = _pattern(process, process.require(words)[0], options)
     names = words[1:] or ["-"]
     limit = int(options["m"]) if options.get("m", "").isdigit() else -1
     found = 0
     for name in names:
-        label = encode(f"{name}:") if (len(names) > 1 or "H" in options) and "h" not in options else b""
-        count = 0
-        number = 0
         async for line in _lines(process, name):
-            number += 1
             if (pattern.search(line.rstrip(b"\n")) is not None) == ("v" in options):
                 continue
-            count += 1
+            found += 1
             if "q" in options:
                 return 0
-            if not {"c", "l"} & options.keys():
-                await process.stdout.write(label + _hit(line, number, pattern, options))
-            if count == limit or "l" in options:
+            await process.stdout.write(_hit(line, pattern, options))
+            if found == limit:
                 break
-        found += count
-        if "c" in options:
-            await process.stdout.write(label + b"%d\n" % count)
-        elif "l" in options and count:
-            await process.out(f"{name}\n")
     return int(not found)
 
 
@@ -49,53 +37,29 @@ def _pattern(process: Process, text: str, options: dict[str, str]) -> re.Pattern
         text = "|".join(map(re.escape, text.split("\n")))
     elif "E" not in options:  # basic expressions: the backslash makes these special instead of plain
         text = _BASIC_SPECIAL.sub(lambda found: found[1] if found[0][0] == "\\" else f"\\{found[1]}", text)
-    text = rf"\b(?:{text})\b" if "w" in options else rf"^(?:{text})$" if "x" in options else text
     try:
         return re.compile(encode(text), re.IGNORECASE if "i" in options else 0)
     except (re.error, OverflowError) as exc:
         raise CommandError(f"{process.name}: bad REGEX: {exc}", 2) from exc
 
 
-def _hit(line: bytes, number: int, pattern: re.Pattern[bytes], options: dict[str, str]) -> bytes:
-    prefix = b"%d:" % number if "n" in options else b""
+def _hit(line: bytes, pattern: re.Pattern[bytes], options: dict[str, str]) -> bytes:
     body = line.rstrip(b"\n")
     if "o" in options and "v" not in options:
-        return b"".join(prefix + found[0] + b"\n" for found in pattern.finditer(body) if found[0])
-    return prefix + body + b"\n"
-
-
-async def head(process: Process) -> int:
-    options, names = process.options("n:c:qv", digits=True)
-    count = _count(process, options)
-    for name in names or ["-"]:
-        if "c" in options:
-            await process.stdout.write((await process.contents(name))[:count])
-            continue
-        left = count
-        async for line in _lines(process, name):
-            if left <= 0:
-                break
-            await process.stdout.write(line)
-            left -= 1
-            if left == 0:
-                break
-    return 0
+        return b"".join(found[0] + b"\n" for found in pattern.finditer(body) if found[0])
+    return body + b"\n"
 
 
 async def tail(process: Process) -> int:
     """``tail -c N [FILES]``."""
     options, names = process.options("c:")
+    text = options.get("c", "")
+    if not re.fullmatch(r"\d{1,9}", text, re.ASCII):
+        raise CommandError(f"tail: bad number '{text}'")
     for name in names or ["-"]:
         data = await process.contents(name)
-        await process.stdout.write(data[max(0, len(data) - _count(process, options)) :])
+        await process.stdout.write(data[max(0, len(data) - int(text)) :])
     return 0
-
-
-def _count(process: Process, options: dict[str, str]) -> int:
-    text = options.get("c") or options.get("n") or "10"
-    if not re.fullmatch(r"[-+]?\d{1,9}", text):
-        raise CommandError(f"{process.name}: bad number '{text}'")
-    return abs(int(text))
 
 
 async def sed(process: Process) -> int:
@@ -114,18 +78,11 @@ async def sed(process: Process) -> int:
 
 
 async def wc(process: Process) -> int:
-    options, names = process.options("lwcm")
-    letters = [letter for letter in "lwcm" if letter in options] or ["l", "w", "c"]
-    for name in names or ["-"]:
-        data = await process.contents(name)
-        counts = {
-            "l": data.count(b"\n"),
-            "w": len(data.split()),
-            "c": len(data),
-            "m": len(data.decode("utf-8", "replace")),
-        }
-        row = " ".join(str(counts[letter]) for letter in letters)
-        await process.out(f"{row} {name}\n" if names else f"{row}\n")
+    """``wc -c`` and ``wc -l`` of standard input."""
+    options, _ = process.options("lc")
+    data = await process.stdin.all()
+    count = len(data.splitlines()) if "l" in options else len(data)
+    await process.out(f"{count}\n")
     return 0
 
 
@@ -138,4 +95,4 @@ async def _lines(process: Process, name: str) -> AsyncIterator[bytes]:
             yield line
 
 
-TEXT: Final[dict[str, Command]] = {command.__name__: command for command in (grep, head, sed, tail, wc)}
+TEXT: Final[dict[str, Command]] = {command.__name__: command for command in (grep, sed, tail, wc)}

@@ -45,7 +45,7 @@ RECORDS = [
 ]
 
 
-@table("style", ["brief", "process", "tag", "thread", "raw", "time", "threadtime", "long"])
+@table("style", ["brief", "tag", "raw", "threadtime"])
 def test_the_same_records_as_a_real_logcat_prints_them(style: str) -> None:
     printer = LogPrinter(style)
     printed = printer.divider(0) + b"".join(map(printer.entry, RECORDS))
@@ -56,14 +56,9 @@ def test_the_same_records_as_a_real_logcat_prints_them(style: str) -> None:
     ("style", "modifiers", "line"),
     [
         ("threadtime", ["uid"], "01-13 01:49:39.074 10012  2348  2348 E Lock    : msg\n"),
+        ("threadtime", ["year"], "2023-01-13 01:49:39.074  2348  2348 E Lock    : msg\n"),
         ("brief", ["uid"], "E/Lock    (10012: 2348): msg\n"),
-        ("thread", ["uid"], "E(10012: 2348: 2348) msg\n"),
         ("threadtime", ["epoch"], "         1673574579.074  2348  2348 E Lock    : msg\n"),
-        ("threadtime", ["usec"], "01-13 01:49:39.074144  2348  2348 E Lock    : msg\n"),
-        ("threadtime", ["nsec"], "01-13 01:49:39.074144211  2348  2348 E Lock    : msg\n"),
-        ("threadtime", ["year", "UTC", "usec"], "2023-01-13 01:49:39.074144 +0000  2348  2348 E Lock    : msg\n"),
-        ("time", ["year", "zone"], "2023-01-13 01:49:39.074 +0000 E/Lock    ( 2348): msg\n"),
-        ("brief", ["color"], "\x1b[38;5;196mE/Lock    ( 2348): msg\x1b[0m\n"),
     ],
 )
 def test_modifiers(style: str, modifiers: list[str], line: str) -> None:
@@ -105,13 +100,8 @@ def test_neighbours_do_not_borrow_each_others_prefix() -> None:
         record("01-13 01:49:39.074", 7, "D", "one", "m", uid=1),
     ]
     for other in others:
-        shared = LogPrinter("threadtime", ["uid", "color"])
-        assert shared.entry(first) != shared.entry(other) == LogPrinter("threadtime", ["uid", "color"]).entry(other)
-
-
-def test_printable_escapes_what_a_terminal_would_obey() -> None:
-    entry = record("01-13 01:49:39.074", 7, "D", "t", "a\x1b[31m\tb\\c\nd")
-    assert LogPrinter("raw", ["printable"]).entry(entry) == b"a\\033[31m\\tb\\\\c\nd\n"
+        shared = LogPrinter("threadtime", ["uid"])
+        assert shared.entry(first) != shared.entry(other) == LogPrinter("threadtime", ["uid"]).entry(other)
 
 
 @table(
@@ -166,9 +156,6 @@ def logged(device: SimulatedDevice, sh: Sh) -> Sh:
         ("-v raw Alpha:E *:s Beta", ["second", "line", "third"]),
         ("-v raw '*:E'", ["third", "boom"]),
         ("-v raw --pid=101", ["second", "line"]),
-        ("-v raw --uid=10100,10102", ["first", "third", "boom"]),
-        ("-v raw -e ^.ir", ["first"]),
-        ("-v raw -e 'ir(s|d)' -m 1", ["first"]),
         ("-v raw -t 2", ["third", "boom"]),
         ("-v tag -t 1", ["F/Crash   : boom"]),
         ("-vbrief --pid 100", ["D/Alpha   (  100): first", "E/Alpha   (  100): third"]),
@@ -184,9 +171,6 @@ async def test_dividers_say_where_a_buffer_begins(logged: Sh, device: SimulatedD
     printed = (await logged("logcat -d -v raw")).out
     assert printed.startswith("--------- beginning of main\nfirst\n")
     assert "--------- beginning of system\nthird\n--------- beginning of crash\nboom\n" in printed
-    device.log.write(pid=1, tid=1, uid=1, level="I", tag="t", message="again")
-    assert "switch to" not in (await logged("logcat -d -v raw")).out
-    assert (await logged("logcat -d -D -v raw")).out.endswith("--------- switch to main\nagain\n")
 
 
 async def test_starting_after_a_time_is_exclusive(logged: Sh, device: SimulatedDevice) -> None:
@@ -201,12 +185,11 @@ async def test_calendar_times_are_the_devices(device: SimulatedDevice, sh: Sh) -
     device.props["persist.sys.timezone"] = "Asia/Kolkata"
     device.log.write(pid=1, tid=1, uid=1, level="I", tag="t", message="m")
     at = datetime.fromtimestamp(device.log.records()[-1].time_ns // 1_000_000_000, UTC).strftime("%m-%d %H:%M")
-    assert at not in (await sh("logcat -d -v time -t 1")).out
-    assert at in (await sh("TZ=UTC logcat -d -v time -t 1")).out
-    assert "+0530" in (await sh("logcat -d -v time -v zone -t 1")).out
+    assert at not in (await sh("logcat -d -v threadtime -t 1")).out
+    assert at in (await sh("TZ=UTC logcat -d -v threadtime -t 1")).out
 
 
-async def test_clearing_sizes_and_statistics(logged: Sh) -> None:
+async def test_clearing_and_sizes(logged: Sh) -> None:
     sizes = (await logged("logcat -g -b main")).out
     assert re.fullmatch(
         r"main: ring buffer is 5 MiB \(\d+ B consumed, \d+ B readable\), max entry is 5120 B, max payload is 4068 B\n",
@@ -216,7 +199,6 @@ async def test_clearing_sizes_and_statistics(logged: Sh) -> None:
     assert "first" not in (await logged("logcat -d")).out
     assert "third" in (await logged("logcat -d")).out
     assert "64 KiB (0 B consumed" in (await logged("logcat -g -b main")).out
-    assert (await logged("logcat -S")).status == 0
 
 
 @pytest.mark.parametrize(
@@ -228,8 +210,6 @@ async def test_clearing_sizes_and_statistics(logged: Sh) -> None:
         ("-T 1700000000.5", 23, '-T "1700000000.5" not in time format'),
         ("-v uid", 23, 'Invalid parameter "uid" to -v'),
         ("--pid=3", 23, "Unrecognized Option pid"),
-        ("--uid=3", 30, "Unrecognized Option uid"),
-        ("-e '('", 34, "regex: missing ), unterminated subpattern at position 0"),
         ("Tag:X", 34, "Invalid filter expression 'Tag:X'"),
         ("-G 3", 34, "Invalid -G 3 is not a buffer size between 64K and 256M"),
     ],
@@ -351,7 +331,3 @@ async def test_log_writes_what_it_is_given(sh: Sh, device: SimulatedDevice) -> N
     older = make_device(sdk=25)
     await Runner(older)("log old")
     assert older.log.records(["main"])[-1].text()[1] == b"old "
-
-
-async def test_logcat_writes_to_a_file(logged: Sh) -> None:
-    assert (await logged("logcat -d -v raw -f /sdcard/l; cat /sdcard/l")).out.endswith("\nboom\n")

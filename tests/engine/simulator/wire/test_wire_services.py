@@ -11,7 +11,7 @@ from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.profile import KEYBOARDS
 from clawperator.engine.simulator.render import render_rgba
 
-from .conftest import Ran, Runner, make_device
+from .conftest import Ran, Runner
 
 IME = KEYBOARDS[0]
 
@@ -106,15 +106,6 @@ async def test_the_locale(sh: Runner) -> None:
     assert (await sh("getprop persist.sys.locale; settings get system system_locales")).out == "en-US\nen-US\n"
 
 
-async def test_su() -> None:
-    user, debuggable = make_device(build="user"), make_device()
-    assert await Runner(user)("su root id") == Ran(127, "", "/system/bin/sh: su: inaccessible or not found\n")
-    sh = Runner(debuggable)
-    assert (await sh("su root id -un; su 0 id -u; su shell id -un")).out == "root\n0\nshell\n"
-    assert (await sh("su root 'echo x'")).err == "su: failed to exec echo x: No such file or directory\n"
-    assert (await sh("su nobody_here id")).err == "su: invalid uid/gid 'nobody_here'\n"
-
-
 async def test_a_link_opens_the_browser(sh: Runner, device: SimulatedDevice) -> None:
     view = "am start -W -a android.intent.action.VIEW -d"
     assert (await sh(f"{view} https://example.org/a?b=c")).status == 0
@@ -124,7 +115,7 @@ async def test_a_link_opens_the_browser(sh: Runner, device: SimulatedDevice) -> 
     assert (await sh(f"{view} https://shop.example/search/desk")).status == 0
     assert device.ui.package == "com.example.shop"
     assert (await sh(f"{view} nothing://there")).status == 1
-    await sh("monkey -p com.android.chrome 1")
+    await sh("am start com.android.chrome")
     (bar,) = [node for node in device.ui.window().nodes if node.editable]
     device.ui.click(bar)
     await sh("input text http://two.example; input keyevent ENTER")
