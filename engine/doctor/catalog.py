@@ -102,7 +102,7 @@ async def _launch(probes: Probes) -> Check:
 
 async def _capability(probes: Probes) -> Check:
     try:
-        (sdk, size, density, _, _, booted), _ = await probes.system()
+        (sdk, size, density, _, _, booted, *_), _ = await probes.system()
     except EngineError as exc:
         return device_checks.capability(exc)
     return device_checks.capability((sdk, size, density), booted)

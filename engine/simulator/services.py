@@ -12,7 +12,14 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from clawperator.engine.adb.protocol import CLOSE_STDIN, EXIT, STDERR, STDIN, STDOUT, shell_packet
-from clawperator.engine.simulator.commands.toolbox import TOOLBOX
+from clawperator.engine.simulator.commands.activity import ACTIVITY
+from clawperator.engine.simulator.commands.basic import BASIC
+from clawperator.engine.simulator.commands.files import FILES
+from clawperator.engine.simulator.commands.logs import LOGS
+from clawperator.engine.simulator.commands.packages import PACKAGES
+from clawperator.engine.simulator.commands.screen import KEYBOARD, SCREEN
+from clawperator.engine.simulator.commands.system import SYSTEM
+from clawperator.engine.simulator.commands.text import TEXT
 from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.filesystem import ROOT_UID, SHELL_UID
 from clawperator.engine.simulator.interactive import run_interactive
@@ -22,7 +29,8 @@ from clawperator.engine.simulator.streams import Channel, InputStream, Sink, Str
 from clawperator.engine.simulator.sync import SyncService
 
 FEATURES: Final = ("shell_v2", "cmd", "stat_v2", "ls_v2", "fixed_push_mkdir")
-
+TOOLBOX: Final = {**ACTIVITY, **BASIC, **FILES, **KEYBOARD, **LOGS, **PACKAGES, **SCREEN, **SYSTEM, **TEXT}
+"""Every program of the device, by name."""
 
 Service = Callable[[Channel], Awaitable[None]]
 

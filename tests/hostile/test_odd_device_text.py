@@ -11,10 +11,10 @@ import pytest
 from clawperator.engine import Engine, Settings
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
-from clawperator.engine.simulator.commands.toolbox import TOOLBOX
 from clawperator.engine.simulator.device import SimulatedDevice, create_device
 from clawperator.engine.simulator.run import Simulation
 from clawperator.engine.simulator.scenario import Scenario
+from clawperator.engine.simulator.services import TOOLBOX
 
 RARELY = ("wm", "pm", "settings", "cmd", "am", "ps", "pidof", "date", "ime", "logcat")
 PROGRAMS = ("getprop", "dumpsys", *(pytest.param(name, marks=pytest.mark.ci) for name in RARELY))

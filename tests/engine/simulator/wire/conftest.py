@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import pytest
 
-from clawperator.engine.simulator.commands.toolbox import TOOLBOX
 from clawperator.engine.simulator.device import SimulatedDevice, create_device
 from clawperator.engine.simulator.scenario import Scenario
+from clawperator.engine.simulator.services import TOOLBOX
 from clawperator.engine.simulator.shell import Shell
 from clawperator.engine.simulator.streams import Collector, Streams, input_of
 from tests.support import patience

@@ -21,8 +21,8 @@ from clawperator.engine.adb.parse import (
     parse_wm_size,
 )
 from clawperator.engine.adb.quote import device_command
-from clawperator.engine.simulator.commands.toolbox import TOOLBOX
 from clawperator.engine.simulator.device import SimulatedDevice
+from clawperator.engine.simulator.services import TOOLBOX
 from clawperator.engine.simulator.shell import Shell
 from clawperator.engine.simulator.streams import Collector, Streams, input_of
 from tests.engine.operator.apks import apk

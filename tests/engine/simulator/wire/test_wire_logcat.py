@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from clawperator.engine.simulator.commands import logs
-from clawperator.engine.simulator.commands.toolbox import TOOLBOX
 from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.log_buffer import HEADER, LogBuffer, LogRecord
 from clawperator.engine.simulator.log_print import LogPrinter, parse_time
+from clawperator.engine.simulator.services import TOOLBOX
 from clawperator.engine.simulator.shell import Shell
 from clawperator.engine.simulator.streams import Null, Streams, no_input
 from tests.support import patience, table

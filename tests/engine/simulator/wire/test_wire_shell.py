@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clawperator.engine.adb.quote import device_command
-from clawperator.engine.simulator.commands.toolbox import TOOLBOX
 from clawperator.engine.simulator.device import SimulatedDevice
+from clawperator.engine.simulator.services import TOOLBOX
 from clawperator.engine.simulator.shell import Shell
 from clawperator.engine.simulator.shell_syntax import ShellSyntaxError, parse
 from clawperator.engine.simulator.streams import Collector, InputStream, Null, Streams, input_of, no_input
