@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.engine.simulator.commands import toolbox
+from clawperator.engine.simulator import services
 from tests.app.cli.conftest import Cli, Plug
 from tests.support import CLI, patience, running
 
@@ -172,7 +172,7 @@ class TestReset:
         self, cli: Cli, plug: Plug, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         plug()
-        phone = {name: run for name, run in toolbox.TOOLBOX.items() if name != "clawperator-sim"}
+        phone = {name: run for name, run in services.TOOLBOX.items() if name != "clawperator-sim"}
         monkeypatch.setattr("clawperator.engine.simulator.services.TOOLBOX", phone)
         run = cli("sim", "reset")
         assert (run.exit_code, run.document["code"]) == (1, "DEVICE_COMMAND_REFUSED")

@@ -17,6 +17,7 @@ from clawperator.engine.doctor.probes import Probes
 from clawperator.engine.doctor.run import next_actions, report
 from clawperator.engine.doctor.verdict import concerns
 from clawperator.engine.errors import ErrorCode
+from clawperator.engine.simulator import services
 from clawperator.engine.simulator.packages import version_code_of
 from clawperator.engine.version import OPERATOR_RELEASES, __version__
 from tests.engine.doctor.conftest import Admit, Patient, write_tool
@@ -304,15 +305,13 @@ async def test_a_check_that_does_not_exist_is_refused(admit: Admit) -> None:
 
 async def test_a_device_that_answers_nothing_of_the_kind(admit: Admit, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every command of the device prints ``null``: no check crashes, each has its documented code or none."""
-    from clawperator.engine.simulator.commands import toolbox
 
     async def null(process: object) -> int:
         await process.out("null\n")  # type: ignore[attr-defined]
         return 0
 
     names = ("pm", "settings", "dumpsys", "ps", "wm", "logcat", "date", "getprop")
-    monkeypatch.setattr(toolbox, "TOOLBOX", {**toolbox.TOOLBOX, **dict.fromkeys(names, null)})
-    monkeypatch.setattr("clawperator.engine.simulator.services.TOOLBOX", toolbox.TOOLBOX)
+    monkeypatch.setattr(services, "TOOLBOX", {**services.TOOLBOX, **dict.fromkeys(names, null)})
     checks = (await (await admit()).by_id()).values()
     assert ErrorCode.DOCTOR_FAILED not in {check.code for check in checks}
     unread = {check.id for check in checks if check.summary.endswith("could not be read")}
@@ -343,10 +342,8 @@ async def test_a_run_for_the_stock_backend_needs_no_operator_app(admit: Admit) -
 async def test_the_stock_backend_needs_uiautomation_and_its_programs(
     admit: Admit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from clawperator.engine.simulator.commands import toolbox
-
-    without = {name: command for name, command in toolbox.TOOLBOX.items() if name != "uiautomator"}
-    monkeypatch.setattr("clawperator.engine.simulator.services.TOOLBOX", without)
+    without = {name: command for name, command in services.TOOLBOX.items() if name != "uiautomator"}
+    monkeypatch.setattr(services, "TOOLBOX", without)
     checks = await (await admit(faults=[{"kind": "ui_automation_held"}], device={"sdk": 30})).by_id()
     assert checks["stock.programs"].summary == "The device has no uiautomator"
     assert "0.7 s" in str(checks["stock.programs"].evidence)
