@@ -73,10 +73,10 @@ def test_no_function_is_longer_than_a_screen() -> None:
 
 CEILINGS = {
     "app/console and widgets": 35_500,
-    "engine/simulator": 12_300,
-    "all source": 125_400,
-    "all source without blank lines and comments": 101_700,
-    "files": 829,
+    "engine/simulator": 11_700,
+    "all source": 124_800,
+    "all source without blank lines and comments": 101_200,
+    "files": 828,
     "pictures": 285,
 }
 """A change that needs more room says what it removed, or raises the ceiling with its reason. One that removes lowers it."""
