@@ -39,12 +39,12 @@ class Job(NamedTuple):
 
 
 def opens(app: str) -> Step:
-    return Step(("open", app, "--then", "compact"), "action", {"type": "open_app", "applicationId": app, **LOOK})
+    return Step(("open", app, "--then", "compact"), "act", {"type": "open_app", "applicationId": app, **LOOK})
 
 
 def clicks(seen: str, **selector: str) -> Step:
     words = ("click", "--selector", json.dumps(selector), "--then", "compact")
-    return Step(words, "action", {"type": "click", "selector": selector, **LOOK}, seen)
+    return Step(words, "act", {"type": "click", "selector": selector, **LOOK}, seen)
 
 
 def plan(*actions: dict[str, Any]) -> dict[str, Any]:
@@ -63,7 +63,7 @@ JOBS = {
             clicks("Display", textEquals="Display"),
             Step(
                 ("set", "--selector", json.dumps(DARK), "--checked", "true"),
-                "action",
+                "act",
                 {"type": "set_checked", "selector": DARK, "checked": True, "brief": True},
                 "Dark theme",
             ),
@@ -76,13 +76,13 @@ JOBS = {
             clicks("Search products", resourceId=f"{SHOP}:id/search_bar"),
             Step(
                 ("submit", "--id", FIELD, "--text", "coffee"),
-                "action",
+                "act",
                 {"type": "submit", "selector": {"resourceId": FIELD}, "text": "coffee", "brief": True},
                 "search_src_text",
             ),
             Step(
                 ("read", "--rows", json.dumps(LIST), "--fields", "title=product_title,price=price"),
-                "action",
+                "act",
                 {"type": "read_rows", "container": LIST, "fields": FIELDS, "brief": True},
                 "product_title",
             ),

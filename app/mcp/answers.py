@@ -31,7 +31,7 @@ _TOOL_WORDS = {
     "match and inspect ui --view interactive show": "`match` and `snapshot` show",
     "inspect ui --view interactive": "`snapshot`",
     "`clawperator schema execution` prints": "The resource clawperator://schema/execution has",
-    "Run `clawperator help input`.": "The schema of `action` lists the arguments.",
+    "Run `clawperator help input`.": "The schema of `act` lists the arguments.",
     "Check `clawperator packages list`.": "Correct the application id, or install the app.",
     "Run doctor (": "Call `doctor` (",
     **commands(
@@ -41,7 +41,7 @@ _TOOL_WORDS = {
             "doctor": "`doctor`",
             "suggest": "`suggest`",
             "suggest --ref <ref>": "`suggest`",
-            "device info": "`action` device_info",
+            "device info": "`read` device_info",
         }
     ),
     ", pass --registry <file>, or use --registry builtin for the built-in skills": " on the server, or start it with --registry <file>",

@@ -27,7 +27,7 @@ from clawperator.app.mcp import resources
 from clawperator.app.mcp.answers import Reply, refusal, result_of
 from clawperator.app.mcp.progress import Progress
 from clawperator.app.mcp.service import Call
-from clawperator.app.mcp.tools import TOOLS, base
+from clawperator.app.mcp.tools import OLDER, TOOLS, base
 from clawperator.app.mcp.tools.listing import tool_list
 from clawperator.app.serve.refusals import CALLER
 from clawperator.engine.contracts.caller import ANONYMOUS, Caller
@@ -59,7 +59,7 @@ def create_server(service: McpService) -> Server[Any]:
         return ListToolsResult(tools=tool_list())
 
     async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
-        tool = TOOLS.get(params.name)
+        tool = TOOLS.get(params.name) or OLDER.get(params.name)
         if tool is None:
             hint = suggestion(params.name, TOOLS) or f"Tools: {', '.join(TOOLS)}."
             raise MCPError(INVALID_PARAMS, f"There is no tool {shown(params.name)}. {hint}")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError, create_model
 
@@ -24,6 +24,10 @@ from clawperator.engine.executions.composition import Composition
 from clawperator.engine.executions.matcher_check import checked_choice
 from clawperator.engine.verbs import MANAGES, Param, Verb, catalogue, vocabulary
 
+if TYPE_CHECKING:
+    from clawperator.engine import Engine
+
+Answer = TypeVar("Answer")
 Arguments = Mapping[str, Any]
 Payload = dict[str, Any]
 
@@ -130,6 +134,33 @@ def in_words_of(name: str, given: Arguments) -> Iterator[None]:
         yield
     except EngineError as exc:
         raise in_arguments(exc, argument, name, hint=exc.code.hint) from exc
+
+
+async def run_verb(
+    name: str,
+    given: Arguments,
+    source: str,
+    execute: Callable[[Payload | Composition], Awaitable[Answer]],
+    admin: tuple[Callable[[], AbstractContextManager[Engine]], Mapping[str, Any]],
+    *,
+    reply: Callable[[dict[str, Any]], Answer],
+    beside: Container[str],
+) -> Answer:
+    """Return what ``execute`` answers to what the verb makes of its arguments, or ``reply`` to the document of a device command.
+
+    ``admin`` opens the engine for one, and says on which device; ``beside`` are the other arguments, some of which are about
+    executions only. Raises ``EngineError`` in the words of the verb.
+    """
+    with in_words_of(name, given):
+        sent = made(name, given, source=source)
+        if not isinstance(sent, DeviceCommand):
+            return await execute(sent)
+        for option in ("then", "backend"):
+            if option in beside:
+                raise invalid(option, f"{name} takes no '{option}'", "It is not an execution.")
+        acting, place = admin
+        with acting() as engine:
+            return reply(await sent.run(engine.device_admin(**place)))
 
 
 _MEANT = {

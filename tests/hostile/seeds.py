@@ -81,7 +81,7 @@ COMPILED = {
     "optional": ["r"], "warnings": [],
 }  # fmt: skip
 CALLS = [
-    {"name": "action", "arguments": {"type": "click", "selector": {"textEquals": "Buy"}, "deviceId": SERIAL, "timeoutMs": 5_000}},
+    {"name": "act", "arguments": {"type": "click", "selector": {"textEquals": "Buy"}, "deviceId": SERIAL, "timeoutMs": 5_000}},
     {"name": "execute", "arguments": {"execution": EXECUTION}},
     {"name": "snapshot", "arguments": {"view": "interactive", "maxBytes": 4_096, "maxAgeMs": 500}},
     {"name": "match", "arguments": {"selector": {"id": "a"}, "explain": True, "limit": 3}},

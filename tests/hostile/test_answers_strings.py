@@ -34,7 +34,7 @@ async def test_mcp(visit: Visit) -> None:
     place = await visit()
     async with place.talk() as agent:
         for text in TEXTS:
-            answer = await agent.client.call_tool("action", {"type": text, "text": text})
+            answer = await agent.client.call_tool("act", {"type": text, "text": text})
             shown = "".join(getattr(part, "text", "") for part in answer.content)
             assert steering(shown, spared="\n") == [], text
             assert steering(json.dumps(answer.structured_content, ensure_ascii=True)) == []

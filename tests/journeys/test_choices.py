@@ -176,17 +176,17 @@ async def test_on_the_command_line(connect: Connect, column: str) -> None:
 async def test_by_an_agent(connect: Connect, tmp_path: Path, generation: str) -> None:
     phone = await feed(connect, generation)
     async with talk(phone.bench.env, tmp_path / "stderr") as agent:
-        several = await agent.call("action", type="click", selector=LIKE)
+        several = await agent.call("act", type="click", selector=LIKE)
         assert document(several)["failure"]["code"] == "NODE_AMBIGUOUS"
         assert await phone.liked() == []
-        await agent.ok("action", type="click", selector=LIKE, strict=False)
+        await agent.ok("act", type="click", selector=LIKE, strict=False)
         assert await phone.liked() == ["#1"]
-        done = await agent.ok("action", type="click", selector=LIKE, within={"textEquals": "#3"})
+        done = await agent.ok("act", type="click", selector=LIKE, within={"textEquals": "#3"})
         assert done["selection"]["by"] == "host"
         assert await phone.liked() == ["#1", "#3"]
         seen = await agent.ok("snapshot", view="interactive")
         buttons = [node for node in nodes_of(seen["view"]) if node.get("text") == "Like"]
-        await agent.ok("action", type="click", selector={"ref": f"{buttons[0]['ref']}@{seen['view']['tree']}"})
+        await agent.ok("act", type="click", selector={"ref": f"{buttons[0]['ref']}@{seen['view']['tree']}"})
         assert await phone.liked() == ["#1", "#2", "#3"]
 
 

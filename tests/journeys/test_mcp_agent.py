@@ -32,10 +32,10 @@ async def test_an_agent_searches_a_shop(connect: Connect, tmp_path: Path) -> Non
     async with talk(bench.env, tmp_path / "stderr") as agent:
         (device,) = (await agent.ok("devices"))["devices"]
         assert device["serial"] == bench.serial
-        await agent.ok("action", type="open_app", applicationId="com.example.shop")
+        await agent.ok("act", type="open_app", applicationId="com.example.shop")
         bar = await node_that(agent, text="Search")
         assert (await agent.ok("match", selector=bar["selector"]))["count"] == 1
-        await agent.ok("action", type="click", selector=bar["selector"])
+        await agent.ok("act", type="click", selector=bar["selector"])
         await agent.ok("wait", selector={"role": "textfield"}, timeoutMs=5_000)
         field = await node_that(agent, role="textfield")
         go = await node_that(agent, desc="Search", role="button")

@@ -17,7 +17,7 @@ from clawperator.app.http.routes.executions import OUTCOMES
 from clawperator.app.http.routes.observe import read_tree
 from clawperator.app.http.service import HttpService, acting
 from clawperator.app.serve.answers import answer, in_route_words
-from clawperator.app.serve.verbs import VERBS, DeviceCommand, VerbArguments, in_words_of, invalid, made, meant_verb
+from clawperator.app.serve.verbs import VERBS, VerbArguments, made, meant_verb, run_verb
 from clawperator.engine.contracts.issues import shown
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.brief import brief
@@ -70,7 +70,7 @@ def _properties() -> Schema:
         ErrorCode.DEVICE_COMMAND_REFUSED,
     ),
 )
-async def run_verb(
+async def post_verb(
     request: Request,
     verb: Annotated[str, Path(description="The name of the verb.", json_schema_extra={"enum": [*VERBS]})],
 ) -> Response:
@@ -79,22 +79,17 @@ async def run_verb(
         raise EngineError(ErrorCode.NOT_FOUND, f"There is no verb {shown(verb)}", hint=hint)
     service: HttpService = request.app.state.service
     body = await bodies.Verb.of(request)
-    with in_words_of(verb, body.arguments):
-        sent: Any = made(verb, body.arguments, source=SOURCE)
-        if isinstance(sent, DeviceCommand):
-            for name in ("then", "backend"):
-                if name in body.model_fields_set:
-                    raise invalid(name, f"{verb} takes no '{name}'", "It is not an execution.")
-            with acting(request) as engine:
-                admin = engine.device_admin(device_id=body.device_id or None, wait_ms=body.wait_ms)
-                return answer(await sent.run(admin))
+
+    async def execute(sent: Any) -> Response:
         given, ids = await service.whole_ids(body.arguments, partial(read_tree, service, request, **body.place))
         if ids:
             sent = made(verb, given, source=SOURCE)
-        result = await service.execute(request, sent, **body.place, options=body.options)
-    document = result.to_dict()
-    content = await asyncio.to_thread(brief, document) if body.brief else document
-    return answer(in_route_words({**content, **({"resolvedIds": ids} if ids else {})}))
+        document = (await service.execute(request, sent, **body.place, options=body.options)).to_dict()
+        content = await asyncio.to_thread(brief, document) if body.brief else document
+        return answer(in_route_words({**content, **({"resolvedIds": ids} if ids else {})}))
+
+    admin = partial(acting, request), {"device_id": body.device_id or None, "wait_ms": body.wait_ms}
+    return await run_verb(verb, body.arguments, SOURCE, execute, admin, reply=answer, beside=body.model_fields_set)
 
 
 def _route(name: str) -> str:

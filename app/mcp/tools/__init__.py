@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from clawperator.app.mcp.tools.act import ACTION, EXECUTE, MANAGE, READ
+from clawperator.app.mcp.tools.act import ACT, EXECUTE, MANAGE, READ
 from clawperator.app.mcp.tools.base import Tool
 from clawperator.app.mcp.tools.observe import DEVICES, DOCTOR, MATCH, SCREENSHOT, SNAPSHOT, SUGGEST, WAIT
 from clawperator.app.mcp.tools.skills import RUN, SEARCH
@@ -15,7 +15,7 @@ TOOLS: Mapping[str, Tool] = {
         DEVICES,
         SNAPSHOT,
         SCREENSHOT,
-        ACTION,
+        ACT,
         READ,
         MANAGE,
         EXECUTE,
@@ -27,3 +27,5 @@ TOOLS: Mapping[str, Tool] = {
         DOCTOR,
     )
 }
+OLDER: Mapping[str, Tool] = {"action": ACT}
+"""Older names, which clients may have stored; the list has only those of ``TOOLS``."""

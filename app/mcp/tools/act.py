@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from clawperator.app.mcp.answers import DEFAULT_BYTES, DEFAULT_VIEW, Reply, lean, outcome, played, tool_words
@@ -16,18 +17,17 @@ from clawperator.app.serve.verbs import (
     PLAN_VERBS,
     VERBS,
     Arguments,
-    DeviceCommand,
     Payload,
-    in_words_of,
     invalid,
-    made,
     refuse_verbs,
+    run_verb,
 )
 from clawperator.engine import fan_out
 from clawperator.engine.config.active_profile import load_profile
 from clawperator.engine.contracts import limits
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
+from clawperator.engine.executions.composition import Composition
 from clawperator.engine.skills.artifact_run import run_document
 from clawperator.engine.skills.compiled import is_compiled
 from clawperator.engine.skills.compiled_json import checked, read_compiled
@@ -61,7 +61,7 @@ async def _execute(service: McpService, call: Call, arguments: Arguments) -> Rep
 
 def _tool_of(verb: str) -> str:
     until = next((until for until, waits in WAITS.items() if waits == verb), "")
-    tool = next((tool for tool, types in TYPES.items() if verb in types), "action")
+    tool = next((tool for tool, types in TYPES.items() if verb in types), "act")
     return f"`wait` with `until`: {until}" if until else f"`{tool}` with `type`: {verb}"
 
 
@@ -176,22 +176,21 @@ def _types(*does: str) -> tuple[str, ...]:
     return tuple(name for name, verb in VERBS.items() if verb.does in does and name not in others)
 
 
-TYPES = {"action": _types(ACTS), "read": _types(READS), "manage": _types(MANAGES)}
+TYPES = {"act": _types(ACTS), "read": _types(READS), "manage": _types(MANAGES)}
 """The verbs of the tools that take a `type`."""
 
 
 async def _action(service: McpService, call: Call, arguments: Arguments) -> Reply:
     own = {name: value for name, value in arguments.items() if name not in ("type", *base.TARGET, *base.ACT)}
-    with in_words_of(arguments["type"], own):
-        payload, device = made(arguments["type"], own, source=SOURCE), arguments.get("deviceId") or None
-        if isinstance(payload, DeviceCommand):
-            for name in ("then", "backend"):
-                if name in arguments:
-                    raise invalid(name, f"{arguments['type']} takes no '{name}'", "It is not an execution.")
-            with service.acting(call.caller) as engine:
-                return Reply(await payload.run(engine.device_admin(device_id=device, wait_ms=arguments.get("waitMs"))))
-        result = await service.execute(call, payload, device_id=device, options=base.run_options(arguments))
-    return outcome(result.to_dict(), arguments)
+    device = arguments.get("deviceId") or None
+
+    async def execute(sent: Payload | Composition) -> Reply:
+        result = await service.execute(call, sent, device_id=device, options=base.run_options(arguments))
+        return outcome(result.to_dict(), arguments)
+
+    place = {"device_id": device, "wait_ms": arguments.get("waitMs")}
+    admin = partial(service.acting, call.caller), place
+    return await run_verb(arguments["type"], own, SOURCE, execute, admin, reply=Reply, beside=arguments)
 
 
 _DESCRIBED = ("applicationId", "container", "direction", "fields", "key", "nth", "point", "selector", "strict", "to", "validatorPattern", "within")  # fmt: skip
@@ -208,9 +207,9 @@ def _parameters(types: Iterable[str]) -> Schema:
 
 
 EXECUTE = _execute_tool()
-_acting = _parameters(TYPES["action"])
-ACTION = Tool(
-    "action",
+_acting = _parameters(TYPES["act"])
+ACT = Tool(
+    "act",
     "Perform one action",
     "Performs one action and waits for its result. `then` shows the screen after it.",
     _action,
@@ -218,7 +217,7 @@ ACTION = Tool(
     required=("type",),
     read_only=False,
     destructive=False,
-    also=_parameters((*TYPES["action"], *TYPES["read"])),  # the verbs of `read` were here
+    also=_parameters((*TYPES["act"], *TYPES["read"])),  # the verbs of `read` were here
 )
 READ = Tool(
     "read",

@@ -99,14 +99,14 @@ async def test_a_profile_binds_its_token(visit: Visit, listen: Listen, tmp_path:
     server = await listen(place, "--token-file", str(tokens), "--registry", "builtin")
     async with calling(server.url, token=WATCHER) as agent:
         await agent.ok("snapshot")
-        refused = await agent.refused("action", type="press_key", key="home")
+        refused = await agent.refused("act", type="press_key", key="home")
         assert (refused["code"], refused["details"]["profile"]) == ("READ_ONLY", "watching")
         script = await agent.refused("skill_run", skillId="com.android.settings.overview")
         assert script["code"] == "READ_ONLY"
         played = await agent.refused("skill_run", skillId="com.android.settings.overview", artifact="overview")
         assert played["code"] == "READ_ONLY"
     async with calling(server.url, "legacy", OWNER) as agent:
-        await agent.ok("action", type="press_key", key="home")
+        await agent.ok("act", type="press_key", key="home")
         # The session is the owner's: who has another token does not get into it.
         session = next(iter(await sessions(server.url, OWNER)))
         stranger = {**HEADERS, "Authorization": f"Bearer {WATCHER}", "Mcp-Session-Id": session}

@@ -136,14 +136,14 @@ async def test_what_is_no_message_ends_nothing(visit: Visit) -> None:
         assert (await wire.hears(id=4))["error"]["code"] == -32602
         wire.send({"jsonrpc": "2.0", "id": 5, "method": "no/such"})
         assert (await wire.hears(id=5))["error"]["code"] == -32601
-        wire.call(6, "action", type="press_key", key="home")
+        wire.call(6, "act", type="press_key", key="home")
         assert (await wire.hears(id=6))["result"]["isError"] is False
 
 
 async def test_many_calls_at_once_are_each_answered(visit: Visit) -> None:
     async with wired(await visit()) as wire:
         for number in range(2, 42):
-            wire.call(number, "action", type="press_key", key="home")
+            wire.call(number, "act", type="press_key", key="home")
         answers: dict[int, Any] = {}
         while len(answers) < 40:
             message = await wire.hears()

@@ -53,12 +53,12 @@ async def test_two_devices_work_at_the_same_time(visit: Visit, monkeypatch: pyte
     async with place.talk() as agent:
         slow = asyncio.create_task(agent.call("execute", execution=plan(nap(1_500)), deviceId=first))
         await agent.hears("1 of 1: sleep")
-        await agent.ok("action", type="press_key", key="home", deviceId=second)
-        busy = await agent.refused("action", type="press_key", key="home", deviceId=first)
+        await agent.ok("act", type="press_key", key="home", deviceId=second)
+        busy = await agent.refused("act", type="press_key", key="home", deviceId=first)
         assert (busy["code"], busy["retryable"]) == ("EXECUTION_CONFLICT_IN_FLIGHT", True)
         assert not slow.done()
         released.set()
-        await agent.ok("action", type="press_key", key="home", deviceId=first, waitMs=60_000)
+        await agent.ok("act", type="press_key", key="home", deviceId=first, waitMs=60_000)
         assert slow.done()
         assert document(await slow)["outcome"]["status"] == "succeeded"
 
@@ -133,9 +133,7 @@ async def test_a_plan_on_many_devices_that_is_given_up_starts_no_other(
         ]
         assert [row["interrupted"]["code"] for row in rows] == ["INTERRUPTED", "INTERRUPTED", "NOT_RUN", "NOT_RUN"]
         last = rows[-1]["serial"]
-        assert (await agent.ok("action", type="press_key", key="home", deviceId=last))["interrupted"][
-            "code"
-        ] == "NOT_RUN"
+        assert (await agent.ok("act", type="press_key", key="home", deviceId=last))["interrupted"]["code"] == "NOT_RUN"
     assert [device.commands for device in place.devices] == [1, 1, 0, 1]
     with History.open(str(place.folder / "state" / "clawperator" / "history.db")) as history:
         results = [entry for entry in history.audit(events=("result",)) if entry.code]

@@ -23,7 +23,7 @@ async def test_a_read_only_server_refuses_to_act(visit: Visit) -> None:
         await agent.ok("execute", execution=plan(LOOK))
         await agent.ok("screenshot", maxSide=64)
         for name, arguments in (
-            ("action", {"type": "press_key", "key": "home"}),
+            ("act", {"type": "press_key", "key": "home"}),
             ("execute", {"execution": plan(LOOK, HOME)}),
             ("skill_run", {"skillId": "com.android.settings.overview"}),
             ("skill_run", {"skillId": "com.android.settings.overview", "artifact": "overview"}),
@@ -37,7 +37,7 @@ async def test_a_policy_that_forbids_to_look_holds_for_what_was_seen_before(visi
     policy.write_text('version = 1\nactiveProfile = "p"\n[profiles.p.capabilities]\nallow = ["navigate", "observe"]\n')
     async with place.talk("--policy", str(policy)) as agent:
         await agent.ok("snapshot")
-        clicking = await agent.refused("action", type="click", selector={"textEquals": "Settings"})
+        clicking = await agent.refused("act", type="click", selector={"textEquals": "Settings"})
         assert (clicking["code"], clicking["details"]["capability"]) == ("CAPABILITY_DENIED", "click")
         policy.write_text('version = 1\nactiveProfile = "p"\n[profiles.p.capabilities]\nallow = ["navigate"]\n')
         for name, arguments in (
@@ -57,10 +57,10 @@ WRONG: list[tuple[str, dict[str, Any], str, str]] = [
     ("snapshot", {"view": "tiny"}, "INVALID_PARAMETER", "view"),
     ("snapshot", {"maxBytes": 10}, "INVALID_PARAMETER", "maxBytes"),
     ("snapshot", {"maxBytes": "8k"}, "INVALID_PARAMETER", "maxBytes"),
-    ("action", {"type": "sleep", "durationMs": "soon"}, "INVALID_PARAMETER", "durationMs"),
-    ("action", {"type": "input_tap", "point": {"x": 540.5, "y": 400}}, "INVALID_PARAMETER", "point.x"),
-    ("action", {"type": "click", "selector": '{"textEquals": '}, "INVALID_PARAMETER", "selector"),
-    ("action", {"type": "click", "selector": "[1]"}, "INVALID_PARAMETER", "selector"),
+    ("act", {"type": "sleep", "durationMs": "soon"}, "INVALID_PARAMETER", "durationMs"),
+    ("act", {"type": "input_tap", "point": {"x": 540.5, "y": 400}}, "INVALID_PARAMETER", "point.x"),
+    ("act", {"type": "click", "selector": '{"textEquals": '}, "INVALID_PARAMETER", "selector"),
+    ("act", {"type": "click", "selector": "[1]"}, "INVALID_PARAMETER", "selector"),
     ("execute", {"execution": plan({"id": "s", "type": "set_checked", "params": {"selector": {}, "checked": True}})}, "EXECUTION_ACTION_UNSUPPORTED", "actions.0.type"),
     ("snapshot", {"maxAgeMs": True}, "INVALID_PARAMETER", "maxAgeMs"),
     ("snapshot", {"deviceId": "-s evil"}, "DEVICE_NOT_FOUND", ""),
@@ -78,12 +78,12 @@ WRONG: list[tuple[str, dict[str, Any], str, str]] = [
     ("suggest", {"node": "0/9/9"}, "NODE_NOT_FOUND", ""),
     ("suggest", {"point": {"x": 1}}, "INVALID_PARAMETER", "point"),
     ("suggest", {"point": {"x": 99_999, "y": 1}}, "EXECUTION_VALIDATION_FAILED", "point"),
-    ("action", {"type": "fly"}, "INVALID_PARAMETER", "type"),
-    ("action", {"type": "click"}, "INVALID_PARAMETER", "selector"),
-    ("action", {"type": "click", "selector": {"textEquals": "x"}, "uri": "x:y"}, "INVALID_PARAMETER", "uri"),
-    ("action", {"type": "press_key", "key": "enter"}, "INVALID_PARAMETER", "key"),
-    ("action", {"type": "open_app", "applicationId": "no-package.at"}, "EXECUTION_VALIDATION_FAILED", "applicationId"),
-    ("action", {"type": "enter_text", "selector": {"role": "textfield"}, "text": " "}, "EXECUTION_VALIDATION_FAILED", "text"),
+    ("act", {"type": "fly"}, "INVALID_PARAMETER", "type"),
+    ("act", {"type": "click"}, "INVALID_PARAMETER", "selector"),
+    ("act", {"type": "click", "selector": {"textEquals": "x"}, "uri": "x:y"}, "INVALID_PARAMETER", "uri"),
+    ("act", {"type": "press_key", "key": "enter"}, "INVALID_PARAMETER", "key"),
+    ("act", {"type": "open_app", "applicationId": "no-package.at"}, "EXECUTION_VALIDATION_FAILED", "applicationId"),
+    ("act", {"type": "enter_text", "selector": {"role": "textfield"}, "text": " "}, "EXECUTION_VALIDATION_FAILED", "text"),
     ("execute", {"execution": plan()}, "INVALID_PARAMETER", "execution.actions"),
     ("execute", {"execution": plan({"id": "a", "type": "fly"})}, "EXECUTION_ACTION_UNSUPPORTED", "actions.0.type"),
     ("execute", {"execution": plan(HOME, HOME)}, "EXECUTION_VALIDATION_FAILED", "actions.1.id"),
@@ -123,7 +123,7 @@ async def test_texts_of_the_screen_are_data(visit: Visit) -> None:
             for node in nodes_of((await agent.ok("snapshot", view="interactive"))["view"])
             if node["role"] == "textfield"
         ]
-        await agent.ok("action", type="enter_text", selector=fields[0]["selector"], text=HOSTILE)
+        await agent.ok("act", type="enter_text", selector=fields[0]["selector"], text=HOSTILE)
         for view in ("interactive", "compact", "full"):
             await agent.ok("snapshot", view=view, maxBytes=200_000)  # one document, whatever stands in it
         nodes = nodes_of((await agent.ok("snapshot", view="interactive"))["view"])
@@ -144,9 +144,9 @@ async def test_a_broken_device_is_an_answer(visit: Visit) -> None:
         faults=[{"kind": "malformed_envelope", "commands": [1]}, {"kind": "disconnect", "commands": [2]}]
     )
     async with place.talk() as agent:
-        first = await agent.refused("action", type="press_key", key="home")
+        first = await agent.refused("act", type="press_key", key="home")
         assert (first["code"], first["broadcastDispatchStatus"]) == ("RESULT_ENVELOPE_MALFORMED", "sent")
-        second = await agent.refused("action", type="press_key", key="home")
+        second = await agent.refused("act", type="press_key", key="home")
         assert second["broadcastDispatchStatus"] in ("sent", "not_sent")
 
 

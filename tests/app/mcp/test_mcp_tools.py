@@ -16,9 +16,9 @@ from tests.app.mcp.conftest import HOME, LOOK, MODES, Visit, document, nap, plan
 from tests.view_lines import nodes_of
 
 TOOLS = {
-    "devices", "snapshot", "screenshot", "action", "read", "manage", "execute", "wait", "match", "suggest", "skills_search", "skill_run", "doctor",
+    "devices", "snapshot", "screenshot", "act", "read", "manage", "execute", "wait", "match", "suggest", "skills_search", "skill_run", "doctor",
 }  # fmt: skip
-ACTING = {"action", "manage", "execute", "skill_run"}
+ACTING = {"act", "manage", "execute", "skill_run"}
 
 
 @pytest.mark.parametrize("mode", [MODES[0], pytest.param(MODES[1], marks=pytest.mark.ci)])
@@ -32,7 +32,7 @@ async def test_what_is_offered(visit: Visit, mode: str) -> None:
             hints = tool.annotations
             assert hints is not None
             assert hints.read_only_hint is (tool.name not in ACTING)
-            destructive = None if hints.read_only_hint else tool.name != "action"
+            destructive = None if hints.read_only_hint else tool.name != "act"
             assert hints.destructive_hint is destructive, "meaningless for read-only tools"
             assert tool.description
             assert tool.input_schema["type"] == "object"
@@ -49,13 +49,13 @@ async def test_a_tree_of_before_an_action_is_not_the_screen(visit: Visit) -> Non
     place = await visit()
     async with place.talk() as agent:
         home = await agent.ok("snapshot", brief=False)
-        await agent.ok("action", type="open_app", applicationId="com.android.settings")
+        await agent.ok("act", type="open_app", applicationId="com.android.settings")
         inside = await agent.ok("snapshot", maxAgeMs=3_600_000, brief=False)
         assert inside["at"] > home["at"], "it is read again, however young the other one is"
-        await agent.ok("action", type="read_text", selector={"textEquals": "Display"})
+        await agent.ok("act", type="read_text", selector={"textEquals": "Display"})
         again = await agent.ok("snapshot", maxAgeMs=3_600_000, brief=False)
         assert again["at"] == inside["at"], "reading changes nothing"
-        then = (await agent.ok("action", type="press_key", key="home", then="none"))["then"]
+        then = (await agent.ok("act", type="press_key", key="home", then="none"))["then"]
         uri = f"clawperator://devices/{place.serial}/tree"
         seen = json.loads((await agent.client.read_resource(uri)).contents[0].text)  # type: ignore[union-attr]
         assert seen["tree"] == then["tree"], "the screen after an action is known if it was asked for"
@@ -115,12 +115,12 @@ async def test_observing(visit: Visit) -> None:
 async def test_acting(visit: Visit) -> None:
     place = await visit(speed=0.05)  # what is not there is looked for again and again
     async with place.talk_to_process() as agent:
-        opened = await agent.ok("action", type="open_app", applicationId="com.android.settings", brief=False)
+        opened = await agent.ok("act", type="open_app", applicationId="com.android.settings", brief=False)
         assert opened["envelope"]["stepResults"][0]["actionType"] == "open_app"
         assert (opened["terminalSource"], opened["deviceId"]) == ("clawperator_result", place.serial)
         page = await agent.ok("wait", selector={"textEquals": "Display"}, timeoutMs=5_000)
         assert page["outcome"]["status"] == "succeeded"
-        read = await agent.ok("action", type="read_text", selector={"textEquals": "Display"}, brief=False)
+        read = await agent.ok("act", type="read_text", selector={"textEquals": "Display"}, brief=False)
         assert read["envelope"]["stepResults"][0]["data"]["text"] == "Display"
 
         done = await agent.ok("execute", execution=plan(HOME, nap(10), LOOK, taskId="mine"), brief=False)
@@ -132,7 +132,7 @@ async def test_acting(visit: Visit) -> None:
 
         checked = await agent.ok("execute", execution=plan(HOME, commandId="c"), validateOnly=True)
         assert checked["execution"]["expectedFormat"] == "android-ui-automator"
-        missing = await agent.call("action", type="click", selector={"textEquals": "not there"}, brief=False)
+        missing = await agent.call("act", type="click", selector={"textEquals": "not there"}, brief=False)
         answer = document(missing)
         assert (missing.is_error, answer["ok"], answer["envelope"]["status"]) == (True, False, "failed")
         assert answer["failure"]["code"] == answer["envelope"]["errorCode"] == "NODE_NOT_FOUND"
@@ -165,7 +165,7 @@ async def test_several_devices(visit: Visit) -> None:
         assert unsure["code"] == "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED"
         for device in place.devices:
             assert (await agent.ok("snapshot", deviceId=device.serial))["deviceId"] == device.serial
-        nobody = await agent.refused("action", type="press_key", key="home", deviceId="nobody-1")
+        nobody = await agent.refused("act", type="press_key", key="home", deviceId="nobody-1")
         assert nobody["code"] == "DEVICE_NOT_FOUND"
 
 
@@ -174,20 +174,20 @@ async def test_verbs_look_act_and_verify(visit: Visit) -> None:
     place.devices[0].ui.show("com.android.settings", "display")
     async with place.talk() as agent:
         dark = {"type": "set_checked", "selector": {"textEquals": "Dark theme"}, "checked": True, "brief": True}
-        assert (await agent.ok("action", **dark))["result"] == {"changed": True, "checked": True}
-        assert (await agent.ok("action", **dark))["result"] == {"changed": False, "checked": True}
+        assert (await agent.ok("act", **dark))["result"] == {"changed": True, "checked": True}
+        assert (await agent.ok("act", **dark))["result"] == {"changed": False, "checked": True}
         gone = await agent.ok("wait", selector={"textEquals": "Internet"}, until="gone")
         assert gone["result"] == {"gone": True}
-        await agent.ok("action", type="input_key", key="BACK")
-        failed = await agent.call("action", type="submit")
+        await agent.ok("act", type="input_key", key="BACK")
+        failed = await agent.call("act", type="submit")
         assert (failed.is_error, document(failed)["failure"]["code"]) == (True, "NODE_NOT_FOUND")
         place.devices[0].ui.show("com.example.shop", "results", "desk")
         words = {"container": {"resourceId": "com.example.shop:id/results_list"}, "fields": {"title": "product_title"}}
-        rows = (await agent.ok("action", type="read_rows", **words))["result"]["rows"]
+        rows = (await agent.ok("act", type="read_rows", **words))["result"]["rows"]
         assert rows[0] == {"title": "Desk lamp"}
         for arguments in ({"type": "input_key", "key": "NOPE"}, {"type": "input_tap", "point": {"x": 9_999, "y": 1}}):
-            assert (await agent.refused("action", **arguments))["code"] == "EXECUTION_VALIDATION_FAILED"
-        assert (await agent.refused("action", type="input_text", text="☕"))["code"] == "TEXT_NOT_DELIVERED"
+            assert (await agent.refused("act", **arguments))["code"] == "EXECUTION_VALIDATION_FAILED"
+        assert (await agent.refused("act", type="input_text", text="☕"))["code"] == "TEXT_NOT_DELIVERED"
         place.devices[0].ui.show("com.android.settings")
         up = {
             "type": "input_swipe",
@@ -196,18 +196,18 @@ async def test_verbs_look_act_and_verify(visit: Visit) -> None:
             "then": "none",
             "brief": True,
         }
-        swiped = await agent.ok("action", **up)
+        swiped = await agent.ok("act", **up)
         assert swiped["result"]["sent"] == "input swipe 540 1800 540 900 300"
         assert swiped["then"]["changed"] is True
-        for tool in ("read", "action"):
+        for tool in ("read", "act", "action"):
             assert (await agent.ok(tool, type="device_info"))["app"] == "com.android.settings"
         assert (await agent.ok("read", type="wait_app", applicationId="com.android.settings"))[
             "deviceId"
         ] == place.serial
         for tool, arguments, path in (
-            ("action", {"type": "device_wake", "then": "none"}, "then"),
+            ("act", {"type": "device_wake", "then": "none"}, "then"),
             ("manage", {"type": "app_clear"}, "applicationId"),
-            ("action", {"type": "app_clear", "applicationId": "com.example.shop"}, "type"),
+            ("act", {"type": "app_clear", "applicationId": "com.example.shop"}, "type"),
             ("read", {"type": "click", "selector": {"textEquals": "x"}}, "type"),
         ):
             refused = await agent.refused(tool, **arguments)
@@ -218,7 +218,7 @@ async def test_the_screen_after_an_action_and_references_to_it(visit: Visit) -> 
     here = await visit(speed=0)
     async with here.talk() as agent:
         opened = await agent.ok(
-            "action", type="open_app", applicationId="com.android.settings", then="interactive", brief=True
+            "act", type="open_app", applicationId="com.android.settings", then="interactive", brief=True
         )
         assert opened.keys() == {"ok", "outcome", "then", "deviceId"}
         shown = opened["then"]
@@ -229,13 +229,13 @@ async def test_the_screen_after_an_action_and_references_to_it(visit: Visit) -> 
         assert (await agent.ok("suggest", selector=ref))["node"]["role"] == "listitem"
         same = await agent.ok("snapshot", ifChanged=shown["tree"], brief=True)
         assert same == {"ok": True, "deviceId": here.serial, "unchanged": True, "tree": shown["tree"]}
-        inner = await agent.ok("action", type="click", selector=ref, then="compact", brief=True)
+        inner = await agent.ok("act", type="click", selector=ref, then="compact", brief=True)
         assert inner["then"]["changed"] is True
-        assert (await agent.refused("action", type="click", selector=ref))["code"] == "REF_STALE"
-        assert (await agent.refused("action", type="click", selector={"ref": "e1"}))["code"]
+        assert (await agent.refused("act", type="click", selector=ref))["code"] == "REF_STALE"
+        assert (await agent.refused("act", type="click", selector={"ref": "e1"}))["code"]
         seen = await agent.ok("snapshot", view="compact", brief=True)
         assert seen["view"]["tree"] == inner["then"]["tree"]
-        read = await agent.ok("action", type="read_text", selector={"textEquals": "Airplane mode"}, brief=True)
+        read = await agent.ok("act", type="read_text", selector={"textEquals": "Airplane mode"}, brief=True)
         assert read["outcome"]["steps"][0]["data"] == {"text": "Airplane mode"}
         failed = await agent.call("wait", selector={"textEquals": "absent"}, brief=True)
         answer = failed.structured_content
@@ -269,7 +269,7 @@ async def test_the_stock_backend_needs_no_app_and_may_not_unbind_one(visit: Visi
         assert seen["view"]["package"] == "com.android.launcher3"
         verified = await agent.ok("snapshot", backend="stock", verify=True, maxAgeMs=60_000)
         assert verified["view"]["tree"] == seen["view"]["tree"]
-        done = await agent.ok("action", type="press_key", key="home", backend="stock", then="none")
+        done = await agent.ok("act", type="press_key", key="home", backend="stock", then="none")
         assert done["then"]["settled"] is True
         assert "stock" in (await agent.refused("snapshot"))["hint"]
     bound = await visit()
@@ -283,8 +283,8 @@ async def test_a_service_that_a_dump_has_suspended_is_worth_a_retry(visit: Visit
     async with place.talk() as agent:
 
         async def refused() -> list[dict[str, Any]]:
-            acting = await agent.call("action", type="click", selector={"textEquals": "Settings"})
-            setting = await agent.call("action", type="set_checked", selector={"textEquals": "x"}, checked=True)
+            acting = await agent.call("act", type="click", selector={"textEquals": "Settings"})
+            setting = await agent.call("act", type="set_checked", selector={"textEquals": "x"}, checked=True)
             looking = await agent.refused("snapshot")
             answers = map(document, (acting, setting))
             return [*(answer.get("failure") or answer["error"] for answer in answers), looking]
@@ -305,10 +305,10 @@ async def test_a_service_that_a_dump_has_suspended_is_worth_a_retry(visit: Visit
 async def test_a_short_id_of_a_view_means_the_whole_one(visit: Visit) -> None:
     place = await visit(speed=0)
     async with place.talk() as agent:
-        opened = await agent.ok("action", type="open_app", applicationId="com.example.shop", then="compact")
+        opened = await agent.ok("act", type="open_app", applicationId="com.example.shop", then="compact")
         assert "id=search_bar" in opened["then"]["lines"]
         assert (await agent.ok("match", selector={"resourceId": "search_bar"}))["count"] == 1
-        clicked = await agent.ok("action", type="click", selector={"resourceId": "search_bar"}, then="none")
+        clicked = await agent.ok("act", type="click", selector={"resourceId": "search_bar"}, then="none")
         assert clicked["resolvedIds"] == {"search_bar": "com.example.shop:id/search_bar"}
         matcher = {"resourceId": "search_src_text"}
         actions = [{"id": "t", "type": "enter_text", "params": {"matcher": matcher, "text": "tea"}}]
@@ -323,7 +323,7 @@ async def test_a_short_id_that_the_last_view_has_not_is_looked_for_on_the_screen
     async with place.talk() as agent:
         assert "id=search_bar" not in str(await agent.ok("snapshot"))
         place.devices[0].ui.show("com.example.shop", "main")
-        read = await agent.ok("action", type="read_text", selector={"resourceId": "search_bar"}, brief=False)
+        read = await agent.ok("act", type="read_text", selector={"resourceId": "search_bar"}, brief=False)
         assert read["resolvedIds"] == {"search_bar": "com.example.shop:id/search_bar"}
 
 
@@ -338,9 +338,9 @@ async def test_apps_are_found_and_opened_by_what_they_are_called(visit: Visit) -
         )
         assert len((await agent.ok("devices", apps="", deviceId=place.serial))["apps"]) > 4
         assert (await agent.refused("devices", deviceId=place.serial))["details"]["path"] == "deviceId"
-        opened = await agent.ok("action", type="open_app", applicationId="Settings", then="compact")
+        opened = await agent.ok("act", type="open_app", applicationId="Settings", then="compact")
         assert opened["result"]["applicationId"] == "com.android.settings"
         assert "com.android.settings" in json.dumps(opened["then"])
-        unknown = document(await agent.call("action", type="open_app", applicationId="Play Store"))
+        unknown = document(await agent.call("act", type="open_app", applicationId="Play Store"))
         assert (unknown["ok"], unknown["failure"]["code"]) == (False, "APP_NOT_FOUND")
         assert "`devices` with `apps`" in unknown["failure"]["hint"]

@@ -219,10 +219,10 @@ def test_listed_schemas_are_valid_and_name_every_parameter() -> None:
         for name, schema in listed.input_schema["properties"].items():
             assert schema["type"] == TOOLS[listed.name].parameters[name]["type"]
     selectors = {one.name: one.input_schema["properties"].get("selector") for one in tool_list()}
-    described = selectors.pop("action")
+    described = selectors.pop("act")
     assert described["properties"].keys() == json_schema("matcher")["properties"].keys()
     assert {name: selector["description"] for name, selector in selectors.items() if selector} == dict.fromkeys(
-        ("read", "wait", "match", "suggest"), "As in `action`."
+        ("read", "wait", "match", "suggest"), "As in `act`."
     )
 
 
@@ -236,16 +236,16 @@ def test_the_list_of_tools_is_short() -> None:
 @pytest.mark.parametrize(
     ("tool", "arguments", "message", "hint"),
     [
-        ("action", {"type": "tap"}, "'type' has no value 'tap'", "Did you mean 'click'?"),
-        ("action", {"type": "app_clear"}, "'type' has no value 'app_clear'", "Use the tool `manage`."),
-        ("action", {"type": "app_start"}, "'type' has no value 'app_start'", "Did you mean 'open_app'?"),
-        ("action", {"type": "wait_gone"}, "'type' has no value 'wait_gone'", "Use the tool `wait`, whose argument `until`"),
-        ("action", {"type": "click", "ref": "e1@x"}, "action has no argument 'ref'", 'Put it into the selector: {"selector": {"ref": …}}.'),
+        ("act", {"type": "tap"}, "'type' has no value 'tap'", "Did you mean 'click'?"),
+        ("act", {"type": "app_clear"}, "'type' has no value 'app_clear'", "Use the tool `manage`."),
+        ("act", {"type": "app_start"}, "'type' has no value 'app_start'", "Did you mean 'open_app'?"),
+        ("act", {"type": "wait_gone"}, "'type' has no value 'wait_gone'", "Use the tool `wait`, whose argument `until`"),
+        ("act", {"type": "click", "ref": "e1@x"}, "act has no argument 'ref'", 'Put it into the selector: {"selector": {"ref": …}}.'),
         ("wait", {"text": "x"}, "wait has no argument 'text'", 'Put it into the selector: {"selector": {"textEquals": …}}.'),
         ("match", {"selector": {"text": "x"}}, "'selector' has an unknown key: 'text'", "Known keys: resourceId, role, "),
         ("match", {"selector": "x"}, "'selector' must be an object", None),
         ("match", {"selector": {}}, "'selector' must not be empty", None),
-        ("action", {"type": "input_tap", "point": {"x": 1}}, "'point' needs 'y'", None),
+        ("act", {"type": "input_tap", "point": {"x": 1}}, "'point' needs 'y'", None),
         ("snapshot", {"maxBytes": 10}, "'maxBytes' must be at least 1024", None),
         ("snapshot", {"view": "compct"}, "'view' has no value 'compct'", "Did you mean 'compact'?"),
         ("execute", {"execution": {"actions": [{"id": "x"}]}}, "'execution.actions.0' needs 'type'", None),
@@ -263,14 +263,14 @@ def test_a_wrong_argument_is_named_and_the_right_one_suggested(
 @pytest.mark.parametrize(
     ("tool", "sent", "understood"),
     [
-        ("action", {"type": "input_tap", "point": {"x": "540", "y": "-1"}}, None),
-        ("action", {"type": "input_tap", "point": '{"x": "540", "y": 400}'}, {"point": {"x": 540, "y": 400}}),
-        ("action", {"durationMs": "200", "checked": "true", "strict": "False"}, {"durationMs": 200, "checked": True, "strict": False}),
-        ("action", {"type": "click", "selector": '{"textEquals": "540"}'}, {"selector": {"textEquals": "540"}}),
-        ("action", {"text": "540", "uri": "true", "key": "66"}, {}),
+        ("act", {"type": "input_tap", "point": {"x": "540", "y": "-1"}}, None),
+        ("act", {"type": "input_tap", "point": '{"x": "540", "y": 400}'}, {"point": {"x": 540, "y": 400}}),
+        ("act", {"durationMs": "200", "checked": "true", "strict": "False"}, {"durationMs": 200, "checked": True, "strict": False}),
+        ("act", {"type": "click", "selector": '{"textEquals": "540"}'}, {"selector": {"textEquals": "540"}}),
+        ("act", {"text": "540", "uri": "true", "key": "66"}, {}),
         ("manage", {"rotation": "90", "keepData": "true"}, {"keepData": True}),
-        ("action", {"text": '{"a": 1}', "applicationId": "null"}, {}),
-        ("action", {"fields": '{"title": "7"}'}, {"fields": {"title": "7"}}),
+        ("act", {"text": '{"a": 1}', "applicationId": "null"}, {}),
+        ("act", {"fields": '{"title": "7"}'}, {"fields": {"title": "7"}}),
         ("snapshot", {"maxBytes": "4096", "brief": "true", "deviceId": "5554"}, {"maxBytes": 4096, "brief": True}),
         ("skill_run", {"skillId": "1", "args": ["1", "true"], "variables": '{"n": "1"}'}, {"variables": {"n": "1"}}),
         ("skill_run", {"skillId": "1", "args": '["1", 2]'}, {"args": ["1", 2]}),

@@ -91,7 +91,7 @@ print(json.dumps({
 @pytest.mark.parametrize(
     ("does", "tool"),
     [
-        ("acts", "action"),
+        ("acts", "act"),
         pytest.param("reads", "read", marks=pytest.mark.ci),
         pytest.param("manages", "manage", marks=pytest.mark.ci),
     ],
