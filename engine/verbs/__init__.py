@@ -76,10 +76,10 @@ class Verb:
     parameters, ``background`` that it needs neither the accessibility service nor a lit screen, ``data`` what its step returns that a
     caller cannot know before, ``app_only`` what the app can and adb's shell cannot, ``listed`` whether servers have it as a verb.
     ``needs`` are the capabilities that do not depend on the arguments (with ``input``, those of its effect are needed as well), ``command`` the words on the command line,
-    ``also`` other spellings of them, ``notes`` and ``examples`` are of its help. The first sentence of ``about`` is the summary.
+    ``also`` other spellings of them, ``notes`` and ``examples`` are of its help, ``key`` is its key in the console's menu of steps. The first sentence of ``about`` is the summary.
     """
 
-    __slots__ = ("about", "also", "app_only", "background", "command", "data", "does", "exact", "examples", "limit_ms", "listed", "name", "needs", "notes", "of", "one_of", "params", "since")  # fmt: skip
+    __slots__ = ("about", "also", "app_only", "background", "command", "data", "does", "exact", "examples", "key", "limit_ms", "listed", "name", "needs", "notes", "of", "one_of", "params", "since")  # fmt: skip
 
     def __init__(
         self,
@@ -101,9 +101,10 @@ class Verb:
         also: tuple[str, ...] = (),
         notes: str = "",
         examples: tuple[str, ...] = (),
+        key: str = "",
     ) -> None:
         self.name, self.about, self.params, self.of, self.does, self.command = name, about, params, of, does, command
-        self.also, self.notes, self.examples = also, notes, examples
+        self.also, self.notes, self.examples, self.key = also, notes, examples, key
         self.one_of, self.since, self.needs, self.exact = one_of, since, needs, exact
         self.background, self.data, self.app_only = background, data, app_only
         self.limit_ms, self.listed = limit_ms, listed

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from string import ascii_letters
+from typing import TYPE_CHECKING
+
+from clawperator.engine.verbs import catalogue
 from clawperator.widgets.keys.table import MenuItem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _VERBS = (
     MenuItem("t", "tap", "tap", "Tap the node or its clickable ancestor"),
@@ -19,6 +26,17 @@ _VERBS = (
 )
 """Actions on a node: at once (``a``) or as a step of the draft (``i``)."""
 
+
+def _step_types() -> Iterator[MenuItem]:
+    """Yield the action types of the catalogue; one without a key of its own gets the first free letter of its name."""
+    verbs = [verb for verb in catalogue.VERBS.values() if verb.of == "action"]
+    taken = {verb.key for verb in verbs}
+    for verb in verbs:
+        key = verb.key or next(letter for letter in f"{verb.name}{ascii_letters}" if letter not in {*taken, "_"})
+        taken.add(key)
+        yield MenuItem(key, verb.name, verb.name, verb.summary)
+
+
 MENUS: dict[str, tuple[MenuItem, ...]] = {
     "act": _VERBS,
     "insert": (
@@ -27,42 +45,7 @@ MENUS: dict[str, tuple[MenuItem, ...]] = {
         MenuItem("n", "snapshot", "snapshot", "Read the UI tree"),
         MenuItem("p", "screenshot", "screenshot", "Take a screenshot"),
     ),
-    "add_step": (
-        MenuItem("o", "open_app", "open_app", "Start an app"),
-        MenuItem("u", "open_uri", "open_uri", "Open a URI in its app"),
-        MenuItem("x", "close_app", "close_app", "Force-stop an app before the plan runs"),
-        MenuItem("w", "wait_for_node", "wait_for_node", "Wait until a node is on screen"),
-        MenuItem("t", "click", "click", "Tap, long-press or focus a node, or tap a point"),
-        MenuItem("r", "read_text", "read_text", "Read the text of a node"),
-        MenuItem("e", "enter_text", "enter_text", "Replace the text of a field"),
-        MenuItem("k", "press_key", "press_key", "Back, home or recents"),
-        MenuItem("s", "scroll_and_click", "scroll_and_click", "Scroll until a node is on screen, then tap it"),
-        MenuItem("d", "scroll", "scroll", "Scroll once"),
-        MenuItem("l", "scroll_until", "scroll_until", "Scroll to an end, a limit or a node"),
-        MenuItem("v", "wait_for_navigation", "wait_for_navigation", "Wait for another app, or for a node"),
-        MenuItem("y", "read_key_value_pair", "read_key_value_pair", "Read the value beside a label"),
-        MenuItem("g", "swipe", "swipe", "Move a finger from one point to another"),
-        MenuItem("h", "drag", "drag", "Hold a finger at a point, then move it"),
-        MenuItem("q", "query_ui", "query_ui", "List nodes with their states"),
-        MenuItem("n", "snapshot_ui", "snapshot_ui", "Read the UI tree"),
-        MenuItem("p", "take_screenshot", "take_screenshot", "Take a screenshot"),
-        MenuItem("z", "sleep", "sleep", "Wait for a number of milliseconds"),
-        MenuItem("b", "start_recording", "start_recording", "Record what happens on the device into a file there"),
-        MenuItem("f", "stop_recording", "stop_recording", "Finish the running recording"),
-        MenuItem("T", "show_toast", "show_toast", "Show a short message on the screen"),
-        MenuItem("X", "cancel_toast", "cancel_toast", "Remove that message"),
-        MenuItem("O", "set_on_screen_log", "set_on_screen_log", "Show a panel over all apps"),
-        MenuItem("C", "clear_on_screen_log", "clear_on_screen_log", "Remove that panel"),
-        MenuItem("N", "list_notifications", "list_notifications", "List the notifications of all apps"),
-        MenuItem("D", "dismiss_notification", "dismiss_notification", "Dismiss a notification"),
-        MenuItem("I", "invoke_notification_action", "notification_action", "Press a button of a notification"),
-        MenuItem("M", "list_media_sessions", "list_media_sessions", "List the media sessions of all apps"),
-        MenuItem("S", "get_media_status", "get_media_status", "Read the state of a media session"),
-        MenuItem("P", "media_pause", "media_pause", "Pause a media session"),
-        MenuItem("L", "media_play", "media_play", "Start or resume a media session"),
-        MenuItem("K", "media_seek", "media_seek", "Move a media session to a position"),
-        MenuItem("W", "observe_media", "observe_media", "Record changes of media sessions for some time"),
-    ),
+    "add_step": tuple(_step_types()),
     "press": (
         MenuItem("b", "back", "back", "The back key"),
         MenuItem("h", "home", "home", "The home key"),
