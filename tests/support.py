@@ -85,6 +85,21 @@ def table(
     return decorate
 
 
+def varied(
+    names: str | Sequence[str], rows: Iterable[Any], *, always: int = 1, ids: Any = None
+) -> pytest.MarkDecorator:
+    """``parametrize`` for rows that only vary a case: every run tries the first ``always`` ones, CI tries all."""
+    single = isinstance(names, str) and "," not in names
+    params, left = [], always
+    for row in rows:
+        given = row if isinstance(row, ParameterSet) else pytest.param(*([row] if single else row))
+        in_ci_only = any(getattr(mark, "name", "") == "ci" for mark in given.marks)
+        marks = given.marks if in_ci_only or left > 0 else [*given.marks, pytest.mark.ci]
+        left -= not in_ci_only
+        params.append(pytest.param(*given.values, id=given.id, marks=marks))
+    return pytest.mark.parametrize(names, params, ids=ids)
+
+
 def examples(most: int) -> int:
     """Return how many examples a property is tried with: ``most`` in CI, a quarter of that on a person's machine."""
     return most if os.environ.get("CI") else most // 4

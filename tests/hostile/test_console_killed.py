@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import CLI, left_running, patience
+from tests.support import CLI, left_running, patience, varied
 
 from .victim import CATCHABLE
 
@@ -81,7 +81,7 @@ def test_a_signal_gives_the_terminal_back(tmp_path: Path, number: signal.Signals
     assert left_running(tmp_path) == {}
 
 
-@pytest.mark.parametrize("disposition", [signal.SIG_DFL, signal.SIG_IGN], ids=["hung up", "as of nohup"])
+@varied("disposition", [signal.SIG_DFL, signal.SIG_IGN], ids=["hung up", "as of nohup"])
 def test_a_terminal_that_goes_away_is_no_crash(tmp_path: Path, disposition: signal.Handlers) -> None:
     former = signal.signal(signal.SIGHUP, disposition)  # which the console inherits
     try:

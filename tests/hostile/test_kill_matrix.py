@@ -22,7 +22,7 @@ from tests.app.cli.test_cli_processes import INTERRUPTED_WHILE_IMPORTING
 from tests.app.mcp.conftest import Place
 from tests.app.mcp.test_mcp_life import wired
 from tests.engine.skills.made import made_registry
-from tests.support import CLI, patience
+from tests.support import CLI, patience, varied
 
 from .victim import CATCHABLE, SIGNALS, Victim, victim
 
@@ -104,7 +104,7 @@ async def holds_after(cut: Victim, moment: Moment, *, rows: int = 1) -> None:
 # -- the command line
 
 
-@pytest.mark.parametrize(("name", "number"), cells(tuple(MOMENTS), _DIAGONAL))
+@varied(("name", "number"), cells(tuple(MOMENTS), _DIAGONAL), always=2)
 async def test_command_line(tmp_path: Path, name: str, number: signal.Signals) -> None:
     moment = MOMENTS[name]
     async with victim(tmp_path, moment.stop) as cut:

@@ -32,7 +32,7 @@ from clawperator.engine.history.store import History
 from clawperator.engine.skills.blocked_terms import load_blocked
 from clawperator.engine.skills.salt import FILE, installation_salt
 from tests.app.cli.conftest import Cli
-from tests.support import free_port, patience
+from tests.support import free_port, patience, varied
 
 Plant = Callable[[Path, Path], object]
 SECRET = "somebody else's"
@@ -327,7 +327,7 @@ def file_instead(tmp_path: Path) -> Path:
     return tmp_path / "file"
 
 
-@pytest.mark.parametrize("words", [("history", "list"), ("lock", "status", "--device-id", "x"), ("devices",)])
+@varied("words", [("history", "list"), ("lock", "status", "--device-id", "x"), ("devices",)], always=2)
 @pytest.mark.parametrize("home", [locked, missing, file_instead])
 def test_a_home_that_cannot_be_used(home: Callable[[Path], Path], words: tuple[str, ...], tmp_path: Path) -> None:
     with tempfile.TemporaryDirectory(dir="/tmp") as name:  # pytest's folders are for one user
@@ -343,7 +343,7 @@ def test_a_home_that_cannot_be_used(home: Callable[[Path], Path], words: tuple[s
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="another user's home can be made by root only")
 @pytest.mark.parametrize("runtime", ["", "runtime", "gone"])
-@pytest.mark.parametrize("home", [locked, missing, file_instead, lambda _: Path("/"), lambda _: Path()])
+@varied("home", [locked, missing, file_instead, lambda _: Path("/"), lambda _: Path()], always=2)
 def test_where_the_home_cannot_be_written_two_programs_still_exclude_each_other(
     home: Callable[[Path], Path], runtime: str, tmp_path: Path
 ) -> None:

@@ -15,7 +15,7 @@ import pytest
 from tests.hostile.conftest import MOST_MEGABYTES, Run, megabytes
 from tests.hostile.daemon import FLOODS, NONCE, Attack, HostileServer, chunk, hostile, largest, packet, packets, record
 from tests.hostile.test_console_killed import console
-from tests.support import CLI, Spawn, patience
+from tests.support import CLI, Spawn, patience, varied
 
 MARKER = record(b"[TaskScope] UI Hierarchy:")
 BEGINNING = MARKER + record(b"<?xml version='1.0' ?>")
@@ -100,9 +100,7 @@ OFTEN = ("packages list, short lines", "doctor, dumps", "record pull, pointer")
 """The cases of every run; CI runs all."""
 
 
-@pytest.mark.parametrize(
-    "name", [name if name in OFTEN else pytest.param(name, marks=pytest.mark.ci) for name in CASES]
-)
+@varied("name", [name if name in OFTEN else pytest.param(name, marks=pytest.mark.ci) for name in CASES])
 def test_a_command_stays_small(simulator: int, run: Run, tmp_path: Path, name: str) -> None:
     case = CASES[name]
     (tmp_path / "plan.json").write_text(PLAN)

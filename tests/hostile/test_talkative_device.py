@@ -35,7 +35,7 @@ from tests.hostile.daemon import (
     packet,
     record,
 )
-from tests.support import CLI, Spawn, patience
+from tests.support import CLI, Spawn, patience, varied
 
 TOO_MUCH = "the device's output is larger than 2 MiB"
 SILENT = ("silence",)
@@ -92,7 +92,7 @@ async def test_a_refusal_of_a_refusal_of_a_refusal(simulator: int) -> None:
             blocking.devices(server.env())
 
 
-@pytest.mark.parametrize(
+@varied(
     ("words", "service", "code", "says"),
     [
         ("observe snapshot", "^host:devices", "ADB_SERVER_FAILED", "choosing the device"),
@@ -181,7 +181,7 @@ def _ended(service: str) -> bytes:
     return first + packet(b"logcat: Unexpected EOF!\n", STDERR) + packet(b"\1", EXIT)
 
 
-@pytest.mark.parametrize("dispatched", [False, True])
+@varied("dispatched", [False, True])
 def test_a_log_that_keeps_ending_is_unavailable_at_once_with_its_reason(
     simulator: int, run: Run, *, dispatched: bool
 ) -> None:

@@ -18,7 +18,7 @@ from clawperator.engine.hierarchy.tree import UiTree, parse
 from clawperator.engine.version import OPERATOR_RELEASES
 from tests.app.mcp.conftest import document, talk
 from tests.journeys.conftest import Bench
-from tests.support import CLI, Ran, patience, ran
+from tests.support import CLI, Ran, patience, ran, varied
 from tests.view_lines import nodes_of
 
 pytestmark = pytest.mark.adb
@@ -172,7 +172,7 @@ async def test_on_the_command_line(connect: Connect, column: str) -> None:
     assert await phone.liked() == ["#1", "#2", "#3"]
 
 
-@pytest.mark.parametrize("generation", ["0.5", "1.0"])
+@varied("generation", ["0.5", "1.0"])
 async def test_by_an_agent(connect: Connect, tmp_path: Path, generation: str) -> None:
     phone = await feed(connect, generation)
     async with talk(phone.bench.env, tmp_path / "stderr") as agent:

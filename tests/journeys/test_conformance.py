@@ -24,6 +24,7 @@ from clawperator.engine.skills.artifact_run import run_artifact
 from clawperator.engine.skills.registry import load_registry
 from clawperator.engine.version import OPERATOR_RELEASES
 from tests.journeys.conftest import Connect, until_state
+from tests.support import varied
 
 pytestmark = pytest.mark.adb
 
@@ -285,7 +286,7 @@ async def test_the_shipped_skills_find_the_same_on_both_backends(phones: dict[st
 # -- what a device does to the stock backend
 
 
-@pytest.mark.parametrize(
+@varied(
     ("fault", "answer"),
     [
         ({"kind": "uiautomator_output"}, "yes"),
@@ -296,6 +297,7 @@ async def test_the_shipped_skills_find_the_same_on_both_backends(phones: dict[st
         ({"kind": "program", "program": "input", "how": "reboot"}, "DEVICE_SHELL_UNAVAILABLE"),
     ],
     ids=lambda value: "-".join(map(str, value.values())) if isinstance(value, dict) else "",
+    always=2,
 )
 async def test_faults_of_the_programs(connect: Connect, fault: dict[str, Any], answer: str) -> None:
     """Warnings before the XML, 20 MB of it, killed programs, a display that turns between tree and tap, a reboot."""

@@ -20,7 +20,7 @@ from clawperator.engine.events.types import ExecutionDispatched
 from clawperator.engine.executions.shell_input import gesture
 from clawperator.engine.hierarchy.tree import parse
 from clawperator.engine.history.store import History
-from tests.support import CLI, patience
+from tests.support import CLI, patience, varied
 
 if TYPE_CHECKING:
     from tests.journeys.conftest import Bench, Connect
@@ -147,7 +147,7 @@ def any_verb(chance: random.Random) -> tuple[str, dict[str, Any]]:
     )
 
 
-@pytest.mark.parametrize("denied", EFFECTS)
+@varied("denied", EFFECTS)
 async def test_what_a_profile_cannot_do_never_happens_whatever_is_sent(
     connect: Connect, policy: Path, monkeypatch: pytest.MonkeyPatch, denied: str
 ) -> None:

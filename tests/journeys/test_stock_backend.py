@@ -19,6 +19,7 @@ from clawperator.engine.executions.backends import stock, stock_surface
 from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.executions.opening import open_target
 from tests.journeys.conftest import Connect
+from tests.support import varied
 
 pytestmark = pytest.mark.adb
 
@@ -201,7 +202,7 @@ async def test_a_tap_never_uses_the_bounds_of_a_display_that_turned(connect: Con
     assert bench.world.ui.window().screen.activity != before
 
 
-@pytest.mark.parametrize(
+@varied(
     ("fault", "code"),
     [
         ({"kind": "uiautomator_output", "padding_kib": 65_536}, "HIERARCHY_TOO_LARGE"),

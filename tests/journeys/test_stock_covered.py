@@ -9,6 +9,7 @@ import pytest
 from clawperator.engine.executions import build, shell_input, verbs
 from tests.journeys.conftest import Connect
 from tests.journeys.test_stock_backend import SHOP, on, plan
+from tests.support import varied
 
 pytestmark = pytest.mark.adb
 
@@ -20,7 +21,7 @@ def by_id(name: str) -> dict[str, str]:
     return {"resourceId": f"{SHOP}:id/{name}"}
 
 
-@pytest.mark.parametrize("sdk", ANDROIDS)
+@varied("sdk", ANDROIDS, always=2)
 async def test_a_password_under_the_keyboard_is_typed_into_no_other_field(connect: Connect, sdk: int) -> None:
     bench = await connect(**on(SHOP, "sign_in", device={"sdk": sdk}))
     assert (await bench.engine.execute(build.enter_text(by_id("username"), "ann"), backend="stock")).succeeded

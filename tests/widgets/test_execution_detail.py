@@ -19,6 +19,7 @@ from clawperator.widgets.models.execution import LineSpan, Mark
 from clawperator.widgets.models.line_ring import LineRing
 from clawperator.widgets.models.run_diff import TreeCounts
 from tests.app.console.support import NOON, drained, make_envelope
+from tests.support import varied
 from tests.widgets.invented_runs import (
     CLOCK,
     STATES,
@@ -326,7 +327,7 @@ async def test_hostile_text_stays_text() -> None:
         assert "[bold]x[/]" in shown(app)
 
 
-@pytest.mark.parametrize("size", [(30, 8), (80, 24), (200, 60)])
+@varied("size", [(30, 8), (80, 24), (200, 60)])
 async def test_every_state_in_every_tab_at_every_size(size: tuple[int, int]) -> None:
     async with looking(size=size, symbols=ASCII) as (app, pilot, pane):
         for state in STATES.values():

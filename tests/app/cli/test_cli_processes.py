@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clawperator.app import interrupts
-from tests.support import CLI, Spawn, patience
+from tests.support import CLI, Spawn, patience, varied
 
 if TYPE_CHECKING:
     from tests.app.cli.conftest import ProcessCli
@@ -295,7 +295,7 @@ ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
 class TestInterrupts:
     @pytest.mark.usefixtures("lonely")
-    @pytest.mark.parametrize(
+    @varied(
         ("module", "number"),
         [
             ("clawperator.app.cli.dispatch", signal.SIGTERM),
@@ -307,6 +307,7 @@ class TestInterrupts:
             ("clawperator.engine.facade", signal.SIGHUP),
             ("clawperator.engine.history.worker", signal.SIGTERM),
         ],
+        always=2,
     )
     def test_while_modules_are_imported(self, module: str, number: signal.Signals) -> None:
         words = [sys.executable, "-c", INTERRUPTED_WHILE_IMPORTING, module, str(int(number))]
@@ -332,7 +333,7 @@ class TestInterrupts:
 
     @pytest.mark.skipif(sys.platform != "linux", reason="the kernel is to send the signal: F_SETSIG")
     @pytest.mark.usefixtures("lonely")
-    @pytest.mark.parametrize("number", ENDING)
+    @varied("number", ENDING, always=2)
     @pytest.mark.parametrize(
         ("words", "code"), [("config show", 0), ("config show --output pretty", 0), ("no-such-command", 1)]
     )
@@ -357,7 +358,7 @@ class TestInterrupts:
             assert (child.returncode, err) == (130, b"")
         assert json.loads(out)["code"] == "INTERRUPTED"
 
-    @pytest.mark.parametrize(
+    @varied(
         ("arguments", "number"),
         [
             (("devices",), signal.SIGINT),
@@ -367,6 +368,7 @@ class TestInterrupts:
             (("execute", "--execution", PLAN), signal.SIGTERM),  # whoever holds a device lets go of it
             (("execute", "--execution", PLAN), signal.SIGHUP),
         ],
+        always=2,
     )
     def test_before_anything_was_sent(
         self, silent_adb: socket.socket, spawn: Spawn, arguments: tuple[str, ...], number: signal.Signals

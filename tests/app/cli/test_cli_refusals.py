@@ -15,6 +15,7 @@ from clawperator.app.cli.command import build_parser, load
 from clawperator.app.cli.command_table import COMMANDS, GROUPS
 from clawperator.app.cli.parsing import suggest
 from clawperator.engine.errors import ErrorCode
+from tests.support import varied
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -379,7 +380,7 @@ class TestPayloads:
     def test_a_file_beyond_reason(self, cli: Cli) -> None:
         assert "more than 4194304 bytes" in cli("execute", "--execution", "/dev/zero").document["message"]
 
-    @pytest.mark.parametrize("command", ["execute", "exec", "match --text a --snapshot", "diff x.xml"])
+    @varied("command", ["execute", "exec", "match --text a --snapshot", "diff x.xml"], always=2)
     @pytest.mark.parametrize(
         ("redirection", "reason"), [("<&-", "closed"), ("</dev/null", "empty"), ("0>out", "Bad file")]
     )

@@ -14,7 +14,7 @@ import pytest
 
 from clawperator.engine.simulator import services
 from tests.app.cli.conftest import Cli, Plug
-from tests.support import CLI, patience, running
+from tests.support import CLI, patience, running, varied
 
 SHELL = ("/bin/sh", "-c")
 
@@ -81,7 +81,7 @@ def test_of_several_devices_none_is_chosen(cli: Cli, lonely: object, monkeypatch
     assert json.loads(run.out)["code"] == "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED"
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 5), (signal.SIGINT, 6), (signal.SIGHUP, 129)])
+@varied(("number", "code"), [(signal.SIGTERM, 5), (signal.SIGINT, 6), (signal.SIGHUP, 129)])
 def test_a_signal_ends_the_command_and_what_it_started(lonely: object, number: signal.Signals, code: int) -> None:
     del lonely
     script = "trap 'exit 5' TERM; trap 'exit 6' INT; /bin/sleep 60 & echo $$ $!; wait"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.engine.skills.made import alive, declare, made_registry, reporting, until
-from tests.support import CLI, Spawn, patience
+from tests.support import CLI, Spawn, patience, varied
 
 if TYPE_CHECKING:
     from tests.app.cli.conftest import Cli
@@ -194,7 +194,7 @@ class TestProcesses:
         assert child.stdout is not None
         return int(child.stdout.readline())
 
-    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+    @varied("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
     def test_a_signal_ends_script_and_all(self, registry: str, number: signal.Signals) -> None:
         script(registry, "sleep 1000 & echo $!\nwait\n")
         child = self.started("skills", "run", SKILL, "--output", "pretty")

@@ -11,7 +11,7 @@ import pytest
 
 from tests.app.cli.conftest import Plug
 from tests.engine.skills.made import made_registry
-from tests.support import free_port
+from tests.support import free_port, varied
 from tests.view_lines import lines_of, nodes_of
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def test_brief_keeps_what_was_read_and_why_it_failed(cli: Cli) -> None:
     assert "executionId" in failed.document
 
 
-@pytest.mark.parametrize("end", ["", "exit 3"])
+@varied("end", ["", "exit 3"])
 def test_the_screen_after_a_script(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str) -> None:
     opens = f"#!/bin/sh\nPATH=/usr/bin:/bin\n$CLAWPERATOR_BIN action open-app --app {SETTINGS} >/dev/null\n{end}\n"
     registry = made_registry(tmp_path / "skills", {"com.example.app.look": {"run.sh": opens}})

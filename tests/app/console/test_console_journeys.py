@@ -60,6 +60,7 @@ from tests.app.console.support import (
     settled,
     until,
 )
+from tests.support import varied
 
 WIDE = (120, 36)
 SMALL = (80, 24)
@@ -224,7 +225,7 @@ async def test_escape_clears_what_was_found_and_never_leaves() -> None:
         assert app.current_mode == "inspect"
 
 
-@pytest.mark.parametrize("size", [SMALL, WIDE, (200, 60)], ids=str)
+@varied("size", [SMALL, WIDE, (200, 60)], ids=str)
 async def test_the_tree_stays_where_it_is_while_finding_and_the_words_are_shown_once(size: tuple[int, int]) -> None:
     async with console(size=size) as (app, pilot, _):
         place = tree_of(app).region

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import pytest
 
 from clawperator.app.installation import install_command
-from tests.support import CLI, free_port, patience
+from tests.support import CLI, free_port, patience, varied
 
 pytest.importorskip("textual_serve", reason="needs the extra 'web'")
 import aiohttp
@@ -240,7 +240,7 @@ async def test_what_a_page_sends_is_not_believed(tmp_path: Path) -> None:
         await drawn(page, b"Inspect")
 
 
-@pytest.mark.parametrize(
+@varied(
     ("flags", "words"),
     [
         (("--theme", "nope"), "Unknown theme: nope"),
@@ -255,7 +255,7 @@ def test_what_cannot_be_served_is_refused_before(tmp_path: Path, flags: tuple[st
     assert words in done.stdout
 
 
-@pytest.mark.parametrize(
+@varied(
     ("text", "words"),
     [
         ("[console]\nbell = 3", "line 2: console.bell must be true or false, got 3"),

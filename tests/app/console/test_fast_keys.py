@@ -51,7 +51,7 @@ from clawperator.widgets.models.status import Status
 from clawperator.widgets.notice_line import Notice
 from tests.app.console.support import DEVICE, SECOND, FakeEngine, drained, make_app, settings_screen, until
 from tests.app.console.test_console_journeys import console
-from tests.support import patience
+from tests.support import patience, varied
 
 GAPS = (0.0, 0.0, 0.005, 0.03, 0.1)
 """Seconds between two keys: a paste, a fast hand, a slow one."""
@@ -138,7 +138,7 @@ async def test_no_burst_of_keys_ends_the_console(mode: str) -> None:
 
 @pytest.mark.parametrize("gap", [0.0, *(pytest.param(gap, marks=pytest.mark.ci) for gap in (0.02, 0.1))])
 @pytest.mark.parametrize("opened", ["colon", pytest.param("ctrl+p", marks=pytest.mark.ci)])
-@pytest.mark.parametrize("typed", ["", "x", "stream"])
+@varied("typed", ["", "x", "stream"])
 async def test_a_burst_through_the_palette_does_one_thing(opened: str, typed: str, gap: float) -> None:
     """What ⏎ chooses fits the letters before it, however fast they came; the second ⏎ is not the palette's any more."""
     async with console() as (app, pilot, _):

@@ -56,7 +56,7 @@ from tests.app.console.support import (
     until,
     view,
 )
-from tests.support import patience
+from tests.support import patience, varied
 
 WIDE, SMALL = (120, 36), (80, 24)
 SIZES = pytest.mark.parametrize(
@@ -174,12 +174,11 @@ async def test_job_4_as_a_command_and_as_a_step(size: tuple[int, int]) -> None:
 async def test_whole_executions_and_programs_can_be_copied() -> None:
     async with console() as (app, pilot, _):
         await find(pilot, '"Bluetooth"')
-        for number, (key, start) in enumerate(
-            [("e", '{\n  "commandId"'), ("P", "import asyncio"), ("j", '{\n  "textEquals"')]
-        ):
+        for key, start in (("e", '{\n  "commandId"'), ("P", "import asyncio"), ("j", '{\n  "textEquals"')):
+            clips(app).clear()
             await pilot.press("y", key)
-            await until(pilot, lambda number=number: len(clips(app)) > number)
-            assert clips(app)[number].startswith(start)
+            await until(pilot, lambda: clips(app))
+            assert clips(app)[0].startswith(start)
 
 
 @SIZES
@@ -724,7 +723,7 @@ async def test_a_drag_on_the_picture_scrolls_the_container_there() -> None:
         assert "container" in action["params"]
 
 
-@pytest.mark.parametrize(("across", "direction"), [(-9, "right"), (9, "left")])
+@varied(("across", "direction"), [(-9, "right"), (9, "left")])
 async def test_a_drag_along_a_carousel_scrolls_it_and_is_recorded(across: int, direction: str) -> None:
     """A drag to the side was a swipe between points, which no draft can hold."""
     cards = [

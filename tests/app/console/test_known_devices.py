@@ -37,6 +37,7 @@ from tests.app.console.support import (
     until,
 )
 from tests.app.console.test_console_journeys import text_of
+from tests.support import varied
 
 THIRD = SECOND._replace(serial="R58M12ABCDE", model="SM_A525F", transport_id=9)
 LOST = SECOND._replace(serial="10.0.0.7:5555", model="Pixel_Tablet", transport_id=8)
@@ -107,7 +108,7 @@ def line_of(app: ConsoleApp, index: int) -> str:
     return " ".join((row.left.plain + (row.right.plain if row.right else "")).split())
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 36), (200, 60)])
+@varied("size", [(80, 24), (120, 36), (200, 60)])
 async def test_each_device_says_what_is_known_of_it(size: tuple[int, int]) -> None:
     async with listed(size) as (app, _, engine):
         engine.calls.clear()

@@ -37,6 +37,7 @@ from tests.app.console.support import (
     settled,
     until,
 )
+from tests.support import varied
 
 SIZES = [(80, 24), *(pytest.param(size, marks=pytest.mark.ci) for size in ((120, 36), (200, 60)))]
 PLAN: dict[str, Any] = {
@@ -98,7 +99,7 @@ async def test_tab_goes_through_the_panes_and_shows_each(size: tuple[int, int]) 
         assert screen.focused is screen.area.steps
 
 
-@pytest.mark.parametrize(
+@varied(
     ("size", "pane", "axis", "step"),
     [
         ((120, 36), "list", "width", 4),
@@ -132,7 +133,7 @@ async def test_the_focused_pane_is_made_larger_and_smaller(
             assert all(screen.query_one("#run").region.contains_region(each.region) for each in panes)
 
 
-@pytest.mark.parametrize(
+@varied(
     ("size", "pane", "edge", "by", "moved"),
     [
         ((120, 36), "list", "right", (9, 0), ("list", 8, 0)),

@@ -12,12 +12,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pytest
-
 from clawperator.app.serve import event_frames
 from tests.app.http.conftest import Serve, Served, plan
 from tests.app.http.sse import Reader, stream
-from tests.support import CLI, patience
+from tests.support import CLI, patience, varied
 
 CANARY = "Canary7391xyzzy"
 FIELD = {"resourceId": "com.example.shop:id/search_src_text"}
@@ -238,7 +236,7 @@ async def test_letters_that_are_pressed_as_keys_are_typed_text_as_well(serve: Se
     assert not shown
 
 
-@pytest.mark.parametrize("text", ["a", "ok", 'quo"te & <tag>', "naïve ☃ 💥", "back\\slash", "line1\nline2", "success"])
+@varied("text", ["a", "ok", 'quo"te & <tag>', "naïve ☃ 💥", "back\\slash", "line1\nline2", "success"], always=2)
 async def test_odd_texts_leave_no_trace_and_break_nothing(serve: Serve, tmp_path: Path, text: str) -> None:
     served = await serve(speed=0)
     served.devices[0].ui.show("com.example.shop", "search")

@@ -29,7 +29,7 @@ from clawperator.app.warm import client, protocol
 from clawperator.engine.config.active_profile import packed
 from clawperator.engine.config.policy import DEFAULT
 from clawperator.engine.errors import EngineError, ErrorCode
-from tests.support import patience, running
+from tests.support import patience, running, varied
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux", reason="the socket's peer and processes are looked at in Linux ways"
@@ -92,7 +92,7 @@ def children(env: Mapping[str, str]) -> set[int]:
     return {int(child) for child in found} - {status["spare"]}
 
 
-@pytest.mark.parametrize(
+@varied(
     "arguments",
     [
         ("version",),
@@ -111,6 +111,7 @@ def children(env: Mapping[str, str]) -> set[int]:
         ("match", "--snapshot", "/nowhere", "--text", "x"),
     ],
     ids=" ".join,
+    always=4,
 )
 def test_the_same_bytes_and_exit_code(warm: Mapping[str, str], arguments: tuple[str, ...]) -> None:
     before = count(warm)
@@ -323,7 +324,7 @@ def test_a_second_ctrl_c_leaves_a_command_that_hangs_in_the_warm_process(
     settle(warm)
 
 
-@pytest.mark.parametrize(
+@varied(
     ("does", "code"),
     [
         ("signal.signal(signal.SIGINT, lambda *_: print('heard')); warm_server._hear(ours, b'')", 130),
@@ -342,7 +343,7 @@ def test_a_command_that_was_left_while_it_was_stopped_prints_nothing(does: str, 
     assert (done.stdout, done.returncode) == ("", code), done.stderr
 
 
-@pytest.mark.parametrize("kind", ["task", "thread", "loop"])
+@varied("kind", ["task", "thread", "loop"])
 def test_a_second_ctrl_c_leaves_a_command_that_hangs(device: Mapping[str, str], kind: str) -> None:
     with on_terminal([sys.executable, "-c", HANG], {**device, "HANGS": kind}) as (command, ctrl_c):
         assert command.stdout is not None

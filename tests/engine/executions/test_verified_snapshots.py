@@ -15,7 +15,7 @@ from clawperator.engine.executions import build, shell_input
 from clawperator.engine.hierarchy.blind import blind_spots, facts_of_step
 from clawperator.engine.hierarchy.tree import parse
 from tests.engine.executions.test_then import phones
-from tests.support import table
+from tests.support import table, varied
 
 SHOP = {"package": "com.example.shop"}
 
@@ -26,7 +26,7 @@ async def found(engine: Engine) -> tuple[list[str], dict[str, Any]]:
     return [spot.line for spot in blind_spots(parse(data["text"]), facts_of_step(data))], data["verified"]
 
 
-@pytest.mark.parametrize(
+@varied(
     ("what", "expected"),
     [
         ("secure_window", ["secure_window (certain)"]),
@@ -40,6 +40,7 @@ async def found(engine: Engine) -> tuple[list[str], dict[str, Any]]:
         ("stale_cache", ["stale_cache (likely)"]),
         ("", []),
     ],
+    always=3,
 )
 async def test_what_a_verified_snapshot_finds(tmp_path: Path, what: str, expected: list[str]) -> None:
     faults = [{"kind": "unseen", "what": what}] if what else []

@@ -26,7 +26,7 @@ from clawperator.engine.operator import download
 from clawperator.engine.operator.download import FetchedApk, fetch
 from clawperator.engine.progress import Stage, unreported
 from tests.engine.operator.apks import apk, manifest
-from tests.support import CLI, free_port, patience, running
+from tests.support import CLI, free_port, patience, running, varied
 
 APK = apk(padding=2_000_000)
 DIGEST = hashlib.sha256(APK).hexdigest()
@@ -169,7 +169,7 @@ async def test_a_full_disk(site: Site, tmp_path: Path, monkeypatch: pytest.Monke
     assert files(tmp_path) == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@varied("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_a_download_that_stalls(number: int, site: Site, tmp_path: Path) -> None:
     site.breaks_at, site.sizes["/operator.apk"] = 500_000, str(len(APK))
     site.stalls.clear()

@@ -29,6 +29,7 @@ from tests.engine.skills.repositories import (
     skills_of,
     wrapped_git,
 )
+from tests.support import varied
 
 # -- what arrives
 
@@ -266,7 +267,7 @@ async def test_own_commits_that_diverge(sync_env: dict[str, str], upstream: Repo
     assert (local.head, skills_of(local.folder)) == (mine, ["one", "two"])
 
 
-@pytest.mark.parametrize(
+@varied(
     "content",
     [
         "{",
@@ -276,6 +277,7 @@ async def test_own_commits_that_diverge(sync_env: dict[str, str], upstream: Repo
         "\x00",
         "[" * 100_000,
     ],
+    always=2,
 )
 async def test_a_ref_without_a_usable_registry(
     sync_env: dict[str, str], upstream: Repository, local: Repository, content: str | None

@@ -29,7 +29,7 @@ from clawperator.engine.simulator.device import create_device
 from clawperator.engine.simulator.run import Simulation
 from clawperator.widgets.picture_view import Picture
 from clawperator.widgets.text.times import WallClock
-from tests.support import running, table
+from tests.support import running, table, varied
 
 CLOCK = WallClock(lambda: 1_700_000_940.0)
 HAS_EXTRA = importlib.util.find_spec("textual_image") is not None
@@ -283,7 +283,7 @@ print("opened", graphics and graphics.name)
 
 @needs_extra
 @pytest.mark.skipif(sys.platform == "win32", reason="needs pseudo-terminals")
-@pytest.mark.parametrize(
+@varied(
     ("choice", "answers", "opened"),
     [
         ("kitty", {"\x1b[c": "\x1b[?62;c", "a=q": "\x1b_Gi={i};OK\x1b\\", "U=1": "\x1b_Gi={i};OK\x1b\\"}, "kitty"),
@@ -293,6 +293,7 @@ print("opened", graphics and graphics.name)
         ("sixel", {"\x1b[c": "\x1b[?63;1;2;6c"}, "None"),
     ],
     ids=["kitty", "kitty 0.26 is silent", "kitty refuses", "xterm -ti vt340", "xterm"],
+    always=2,
 )
 def test_the_terminal_is_asked_for_what_will_be_used(choice: str, answers: dict[str, str], opened: str) -> None:
     import fcntl
