@@ -46,7 +46,7 @@ FIELDS = Param("fields", "texts", "The fields of a row: name to resource id.", n
 ALL = Param("all", "bool", "Read all matching nodes.")
 VALIDATOR = Param("validator", "choice", "Check that the text has this format.", choices=VALIDATORS)
 PATTERN = Param("validatorPattern", "pattern", "With `regex`: it must match the whole text.", since=_0_3_2)
-DIRECTION = Param("direction", "choice", "Direction; `down` reveals content below.", choices=DIRECTIONS, default="down")
+DIRECTION = Param("direction", "choice", "Scroll in this direction; `down` reveals content below.", choices=DIRECTIONS, default="down")
 DISTANCE = Param("distanceRatio", "number", "Swipe over this share of the container.", 0.0, 1.0, default=0.7)
 SETTLE = Param("settleDelayMs", "int", "Pause after each swipe, in milliseconds.", 0, 10_000, default=250)
 MAX_SCROLLS = Param("maxScrolls", "int", "Maximum number of swipes.", 1, 200, default=20)
@@ -69,8 +69,8 @@ NAVIGATION = Param("navigationTimeoutMs", "int", "Wait this long for the app, in
 CLEAR = Param("clear", "bool", "Empty the field first, from Operator 0.7 on; the text is replaced in any case.", default=False)
 LIMIT = Param("limit", "int", "Return at most this many entries.", 1, 1_000)
 WAIT = Param("waitTimeoutMs", "int", "Wait this long for the new state, in milliseconds.", 0, 30_000, default=0)
-NOTIFICATION = Param("notificationKey", "notification_key", "The key of the notification in their list.", need=True, flag="key", word=True)
-SESSION = Param("mediaSessionId", "id", "The media session with this id in their list.", flag="session")
+NOTIFICATION = Param("notificationKey", "notification_key", "Its key in the list of notifications.", need=True, flag="key", word=True)
+SESSION = Param("mediaSessionId", "id", "The media session with this id in the list of sessions.", flag="session")
 
 # -- variants of the contract
 
@@ -92,7 +92,7 @@ _WITHIN = WITHIN("Take a match inside this node, else in the row of a list that 
 _CHOICE = (_IN, _STRICT, _NTH, _WITHIN)
 _CLICK_LATER = CLICK_AFTER(default=False, since=_0_3_2)
 _SCROLLING = (
-    CONTAINER("What to scroll; default: the first scrollable node on screen."), _STRICT, DIRECTION("Scroll direction: `down` reveals content below."), DISTANCE, SETTLE,
+    CONTAINER("What to scroll; default: the first scrollable node on screen."), _STRICT, DIRECTION, DISTANCE, SETTLE,
     Param("findFirstScrollableChild", "bool", "Scroll the first scrollable node inside a container.", default=True, plan=True),
 )
 _RECORDING = Param("sessionId", "session", "Name of the recording.", plan=True)
@@ -112,7 +112,8 @@ _GONE = WAIT("Wait this long until it is gone, in milliseconds.")
 _OF_SESSION = (_PLAYER, SESSION)
 _DRAWS, _SEES = "draws on the screen", "sees the events of the screen"
 _HAS_ACCESS = "has access to notifications and media sessions"
-_ACCESS = "It needs the Operator app's notification access: `clawperator grant-device-permissions`. It works with the screen off."
+_NEEDS_ACCESS = "It needs the Operator app's notification access."
+_ACCESS = "`clawperator grant-device-permissions` grants it. The command works with the screen off."
 _AN_APP = ("--app com.example.player",)
 _UP = "--at 540,1800 --to 540,600"
 _NOTIFIED: dict[str, Any] = {"since": _0_11, "exact": True, "app_only": _HAS_ACCESS, "data": ("payload",)}
@@ -168,7 +169,7 @@ _ACTIONS = (
          *_SCROLLING, SELECTOR("The node to look for.", wire="target", need=True),
          SELECTOR("The node to look for; another name of `target`.", plan=True), MAX_SWIPES, CLICK_AFTER(default=True), CLICK_TYPE,
          _retry("UiScroll", "scrollRetry"), _retry("UiReadiness", "clickRetry"), key="s", command="scroll-and-click", needs=("navigate",)),
-    Verb("wait_for_navigation", "Wait for another app or node. Whichever comes to the front or appears first.",
+    Verb("wait_for_navigation", "Wait for another app or node. It ends when the app comes to the front or the node appears, whichever is first.",
          APP("The package to wait for; it must not already be in the foreground.", kind="text", wire="expectedPackage"),
          SELECTOR("The node to wait for.", wire="expectedNode"), TIMEOUT("Maximum wait in milliseconds.", high=30_000, need=True),
          key="v", command="wait-for-nav", also=("wait-for-navigation",), does=READS, since=_0_3_2, needs=("navigate",), one_of=("applicationId", "selector"),
@@ -184,7 +185,7 @@ _ACTIONS = (
     # actions of Operator 0.10 and later: the app refuses what is not theirs
     Verb("query_ui", "List nodes with their states. The answer has those of the active window, as JSON in `data.query`.",
          SELECTOR("The nodes to list; default: all."),
-         Param("visibility", "choice", "List nodes `on_screen`, or `all`.", choices=("on_screen", "all"), default="on_screen"),
+         Param("visibility", "choice", "List these nodes; `all` has those off screen too.", choices=("on_screen", "all"), default="on_screen"),
          LIMIT("List at most this many nodes.", default=100),
          key="q", command="query", examples=("--role button", "--text-contains Wi --visibility all --limit 10"),
          notes="Without a selector, all nodes. It requires Operator 0.10 or newer, or --backend stock. match shows why nodes match.", does=READS, since=_0_10, needs=("observe",), exact=True, data=("query",)),
@@ -215,25 +216,25 @@ _ACTIONS = (
          key="O", command="on-screen-log set", examples=("'Order 17: paying'", "'Step 3' --anchor right --top-offset-dp 40 --ttl-ms 60000"),
          one_of=("text", "template"), data=("bounds", "truncated"), **_PANEL),
     Verb("clear_on_screen_log", "Remove the panel with text, if there is one.", key="C", command="on-screen-log clear", **_PANEL),
-    Verb("list_notifications", "List the notifications of all apps. The answer is JSON in `data.payload`.",
+    Verb("list_notifications", f"List the notifications of all apps. The answer is JSON in `data.payload`. {_NEEDS_ACCESS}",
          *_LISTING, key="N", command="notifications list", notes=_ACCESS, examples=("", "--app com.example.chat --limit 5"), **_LISTED),
     Verb("dismiss_notification", "Dismiss a notification. The screen must be on and unlocked.",
          NOTIFICATION, _GONE, key="D", command="notifications dismiss", examples=("'0|com.example.chat|7|null|10123'",), needs=("click",), **_NOTIFIED),
     Verb("invoke_notification_action", "Press a button of a notification. The screen must be on and unlocked.",
-         NOTIFICATION, Param("actionId", "id", "The id of its button in their list.", need=True, flag="action", word=True),
+         NOTIFICATION, Param("actionId", "id", "The button's id in the list of notifications.", need=True, flag="action", word=True),
          key="I", command="notifications action", examples=("'0|com.example.chat|7|null|10123' reply",), needs=("click",), **_NOTIFIED),
-    Verb("list_media_sessions", "List the media sessions of all apps. The answer is JSON in `data.payload`.",
+    Verb("list_media_sessions", f"List the media sessions of all apps. The answer is JSON in `data.payload`. {_NEEDS_ACCESS}",
          *_LISTING, key="M", command="media list", notes=_ACCESS, examples=("", *_AN_APP), **_LISTED),
-    Verb("get_media_status", "Read the state of a media session. The answer is JSON in `data.payload`.",
+    Verb("get_media_status", f"Read the state of a media session. The answer is JSON in `data.payload`. {_NEEDS_ACCESS}",
          *_OF_SESSION, key="S", command="media status", notes=_ACCESS, examples=(*_AN_APP, "--session session-1"), does=READS, needs=("observe",), **_MEDIA),
-    Verb("media_pause", "Pause a media session.", *_OF_SESSION, WAIT, key="P", command="media pause", notes=_ACCESS, examples=_AN_APP, needs=("click",), **_MEDIA),
-    Verb("media_play", "Start or resume a media session.", *_OF_SESSION, WAIT, key="L", command="media play", notes=_ACCESS, examples=_AN_APP, needs=("click",), **_MEDIA),
-    Verb("media_seek", "Move a media session to a position.",
+    Verb("media_pause", f"Pause a media session. {_NEEDS_ACCESS}", *_OF_SESSION, WAIT, key="P", command="media pause", notes=_ACCESS, examples=_AN_APP, needs=("click",), **_MEDIA),
+    Verb("media_play", f"Start or resume a media session. {_NEEDS_ACCESS}", *_OF_SESSION, WAIT, key="L", command="media play", notes=_ACCESS, examples=_AN_APP, needs=("click",), **_MEDIA),
+    Verb("media_seek", f"Move a media session to a position. {_NEEDS_ACCESS}",
          *_OF_SESSION, WAIT, Param("positionMs", "int", "The position in milliseconds.", 0, 2**53 - 1, need=True, flag="ms", word=True),
          Param("positionToleranceMs", "int", "Accept a position this far from it, in milliseconds.", 0, 60_000, default=1_000,
                flag="tolerance-ms"),
          key="K", command="media seek", notes=_ACCESS, examples=("60000 --app com.example.player",), needs=("click",), **_MEDIA),
-    Verb("observe_media", "Record changes of media sessions for some time. The answer is JSON in `data.payload`.",
+    Verb("observe_media", f"Record changes of media sessions for some time. The answer is JSON in `data.payload`. {_NEEDS_ACCESS}",
          DURATION("Observe for this long, in milliseconds.", low=1, high=30_000, need=True, usual=5_000), key="W", command="media observe", notes=_ACCESS,
          examples=("--duration-ms 10000",), **{**_LISTED, "since": _0_11_1}),
 )

@@ -26,7 +26,9 @@ class VerbCommand(Flat, Action):
         self.needed = [param for param in verb.arguments if param.need and param.usual is None]
         self.choice = [param for param in verb.arguments if param.name in verb.one_of]
         choice = f"({' | '.join(map(spelled, self.choice))})" if self.choice else ""
-        self.usage = " ".join(filter(None, (*map(spelled, self.needed), choice, "[options]")))
+        any_node = any(param.name == "selector" and not (param.need or self.choice) for param in verb.arguments)
+        selector = "[<selector>]" if any_node else ""
+        self.usage = " ".join(filter(None, (*map(spelled, self.needed), choice, selector, "[options]")))
         self.notes = " ".join(filter(None, (verb.about.partition(". ")[2], verb.notes)))
         if verb.since != FIRST_GENERATION and "requires Operator" not in self.notes:
             self.notes = f"{self.notes}\nIt requires Operator {verb.since} or newer.".lstrip()
