@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -208,7 +209,10 @@ def test_bytes_in_a_settings_file_are_named_by_their_place(cli: Cli, tmp_path: P
     assert cli("config", "check", str(file)).exit_code == 0
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="needs a folder that even root cannot write: /proc")
+@pytest.mark.skipif(
+    sys.platform != "linux" or os.geteuid() != 0,
+    reason="needs /proc, to which Linux lets root alone write but where nothing can be created: others get a temporary folder",
+)
 def test_a_warm_process_that_cannot_create_its_folder_says_so(process: ProcessCli) -> None:
     document = process("warm", "start", env={"HOME": "/proc", "XDG_RUNTIME_DIR": ""}).document
     assert (document["code"], document["details"]) == ("FILE_NOT_WRITABLE", {"file": "/proc/.clawperator/run"})
