@@ -233,9 +233,14 @@ def downloads(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def tools(tmp_path_factory: pytest.TempPathFactory, downloads: dict[str, str]) -> Path:
     """The folder of uv and pipx."""
     folder = tmp_path_factory.mktemp("tools")
-    venv.create(folder, with_pip=True)
-    install = [str(folder / "bin" / "pip"), "install", "-q", "uv", "pipx"]
-    subprocess.run(install, env=os.environ | downloads, check=True, timeout=patience(300))
+    if uv := shutil.which("uv", path=f"{BIN}{os.pathsep}{os.environ['PATH']}"):  # a tenth of the time, in each worker
+        commands = [[uv, "venv", "-q", "--python", sys.executable, str(folder)]]
+        commands += [[uv, "pip", "install", "-q", "--python", str(folder / "bin" / "python"), "uv", "pipx"]]
+    else:
+        venv.create(folder, with_pip=True)
+        commands = [[str(folder / "bin" / "pip"), "install", "-q", "uv", "pipx"]]
+    for command in commands:
+        subprocess.run(command, env=os.environ | downloads, check=True, timeout=patience(300))
     return folder / "bin"
 
 
