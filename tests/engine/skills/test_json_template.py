@@ -279,7 +279,9 @@ def test_variables_that_are_none(text: str) -> None:
     assert error.hint
 
 
-_POINTS = st.sampled_from(("{{X}}", None, True, 1, [1, 2], {"x": 1, "y": 2}, {"x": 10**400}, {"x": "1"}, [[], {}]))
+_POINTS: st.SearchStrategy[Any] = st.sampled_from(
+    ("{{X}}", None, True, 1, [1, 2], {"x": 1, "y": 2}, {"x": 10**400}, {"x": "1"}, [[], {}])
+)
 
 
 @given(
