@@ -89,7 +89,7 @@ async def tree(request: Request, digest: str) -> Response:
     operation_id="getRun",
     summary="Show one run: payload, steps, log lines, envelope, UI trees",
     description="`run` is its number, executionId or commandId.",
-    responses=gives(ok_with({"run": obj(_RUN, _RUN.keys() - set(_WITH_CODE))}), *_CODES),
+    responses=gives(ok_with({"run": obj(_RUN, (name for name in _RUN if name not in _WITH_CODE))}), *_CODES),
 )
 async def one(request: Request, run: str) -> Response:
     return ok(**await one_run(_history(request), run))
