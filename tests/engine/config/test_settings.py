@@ -15,12 +15,12 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from tests.support import table
 
 
-def test_defaults_of_an_empty_world() -> None:
-    settings = Settings.resolve(env={"HOME": "/home/me"})
+def test_defaults_of_an_empty_world(tmp_path: Path) -> None:
+    settings = Settings.resolve(env={"HOME": str(tmp_path)})
     assert settings.receiver_package == RELEASE_PACKAGE
     assert settings.action_agent_command == AGENT_ACTION
     assert settings.device_id == ""
-    assert settings.lock_dir == "/home/me/.clawperator/locks"
+    assert settings.lock_dir == str(tmp_path / ".clawperator" / "locks")
 
 
 def test_precedence(tmp_path: Path) -> None:
