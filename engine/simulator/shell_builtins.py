@@ -51,6 +51,12 @@ async def _cd(shell: ShellSession, argv: list[str], streams: Streams) -> int:
     return 0
 
 
+async def _export(shell: ShellSession, argv: list[str], _streams: Streams) -> int:
+    """``export NAME=VALUE``, which adb's own logcat sends first."""
+    shell.variables |= dict(argument.split("=", 1) for argument in argv[1:] if "=" in argument)
+    return 0
+
+
 async def _read(shell: ShellSession, argv: list[str], streams: Streams) -> int:
     names = [argument for argument in argv[1:] if not argument.startswith("-")] or ["REPLY"]
     line = decode(await streams.stdin.line())
@@ -86,5 +92,6 @@ BUILTINS: Final[Mapping[str, Builtin]] = {
     "command": _which,
     "exec": _exec,
     "exit": _exit,
+    "export": _export,
     "read": _read,
 }

@@ -177,7 +177,7 @@ async def test_logcat_dumps(adb: Adb) -> None:
     assert HEADER.unpack_from(frame)[1:4] == (28, 5, 6)
     assert frame[28:] == b"\x05Tag\0one\ntwo\0"
     assert (await adb("logcat", "-c")).status == 0
-    assert (await adb("logcat", "-d")).out == b""
+    assert await adb("logcat", "-d") == (0, b"", "")
 
 
 async def test_a_running_logcat_ends_with_its_reader(adb: Adb) -> None:
