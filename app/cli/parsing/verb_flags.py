@@ -32,8 +32,9 @@ def flag_of(param: Param, about: str = "") -> Flag:
         bounds = (int(param.low), int(param.high)) if param.kind == "int" else None
     default = param.default if param.usual is None else param.usual
     about += "" if default is None else f" [{str(default).lower() if default is True else default}]"
-    values = ("true", "false") if param.kind == "bool" else param.choices
-    return Flag(f"--{param.flag}", form_of(param), about + _required(param), suggest=values, bounds=bounds)
+    either = ("true", "false") if param.kind == "bool" else ()
+    about += _required(param)
+    return Flag(f"--{param.flag}", form_of(param), about, choices=either, suggest=param.choices, bounds=bounds)
 
 
 def sentence(about: str) -> str:

@@ -12,6 +12,8 @@ import pytest
 from clawperator.app.cli.command import build_parser, load
 from clawperator.app.cli.command_table import COMMANDS
 from clawperator.app.cli.parsing.flags import Flag, Word
+from clawperator.app.cli.parsing.verb_flags import flag_of
+from clawperator.engine.verbs import Param
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -131,3 +133,9 @@ def test_every_bad_value_of_every_flag(cli: Cli, words: str) -> None:
         if document.get("code") in ("EXECUTION_VALIDATION_FAILED", "USAGE", "TEXT_NOT_DELIVERED"):
             file = document["message"].startswith("Failed to read the saved UI tree")  # which it names
             assert file or re.search(rf"{name}(?![\w-])", document["message"]), (line, run.out)
+
+
+def test_a_flag_of_the_catalogue_that_is_on_by_default_is_true_or_false() -> None:
+    """``--glow perhaps`` would switch it off."""
+    flag = flag_of(Param("glow", "bool", "Glow meanwhile.", default=True))
+    assert (flag.names, flag.choices, flag.about) == (("--glow",), ("true", "false"), "glow meanwhile [true]")
