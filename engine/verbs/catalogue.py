@@ -127,7 +127,7 @@ _INPUT: dict[str, Any] = {"of": "input", "needs": ("input",)}
 _AT: dict[str, Any] = {**_INPUT, "one_of": ("selector", "point")}
 
 _ACTIONS = (
-    Verb("open_app", "Start an app. It is its launcher entry; from Operator 0.9.2 on the step waits until the app is in front.",
+    Verb("open_app", "Start an app. Its launcher entry is opened; from Operator 0.9.2 on, the step waits until the app is in front.",
          _APP_NAME, NO_WAIT, NAVIGATION, _retry("AppLaunch"), key="o", command="open", also=("open-uri", "open-url"), limit_ms=15_000, needs=("navigate",)),
     Verb("open_uri", "Open a URI in its app.",
          URI("The URI; any scheme.", need=True), _retry("AppLaunch"), key="u", command="open", limit_ms=15_000, needs=("navigate",)),
