@@ -1,6 +1,6 @@
 """Print log entries as ``logcat`` does: the formats of ``-v`` and their modifiers. Pure: records in, bytes out.
 
-The formats are the platform's (wire.md#log-lines): every line of a message gets the prefix again; tags
+The formats are the platform's (wire.md#log-lines): every line of a message gets the prefix again, except in ``long``; tags
 are padded to 8; a uid is shown by its name where the name has at most five letters.
 """
 
@@ -14,7 +14,7 @@ from typing import Final
 from clawperator.engine.simulator.filesystem import SYSTEM_NAMES
 from clawperator.engine.simulator.log_buffer import BUFFER_NAMES, HEADER, LogRecord
 
-FORMATS: Final = frozenset({"brief", "tag", "raw", "threadtime"})
+FORMATS: Final = frozenset({"brief", "tag", "raw", "time", "threadtime", "long"})
 MODIFIERS: Final = frozenset({"epoch", "uid", "year"})
 MAX_PREFIX: Final = 127
 
@@ -43,7 +43,7 @@ class LogPrinter:
     def entry(self, record: LogRecord) -> bytes:
         tag, message = record.text()
         prefix, suffix = self._edges(record, tag)
-        if b"\n" not in message:
+        if b"\n" not in message or self.style == "long":
             return prefix + message + suffix
         return b"".join(prefix + line + suffix for line in message.removesuffix(b"\n").split(b"\n"))
 
@@ -65,6 +65,11 @@ class LogPrinter:
                 return b"%b/%-8b: " % (level, tag), b"\n"
             case "raw":
                 return b"", b"\n"
+            case "time":
+                return b"%b %b/%-8b(%b%5d): " % (self._time(record.time_ns), level, tag, user, pid), b"\n"
+            case "long":
+                stamp = self._time(record.time_ns)
+                return b"[ %b %b%5d:%5d %b/%-8b ]\n" % (stamp, user, pid, tid, level, tag), b"\n\n"
             case "threadtime":
                 user = user.replace(b":", b" ")
                 stamp = self._time(record.time_ns)

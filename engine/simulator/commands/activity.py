@@ -104,6 +104,21 @@ def _last(words: list[str]) -> str:
     return words[-1]
 
 
+async def monkey(process: Process) -> int:
+    """``monkey -p PACKAGE [-c CATEGORY] 1``: starts an app by its package alone, as many scripts do."""
+    options, _ = process.options("+p:c:v", ("pct-syskeys=", "throttle=", "ignore-crashes"))
+    package = options.get("p", "")
+    await process.out(f"  bash arg: -p\n  bash arg: {package}\n")
+    try:
+        process.device.activities.start(package=package)
+    except CommandError as exc:
+        raise CommandError("** No activities found to run, monkey aborted.", 252) from exc
+    await process.out(
+        "Events injected: 1\n## Network stats: elapsed time=12ms (0ms mobile, 0ms wifi, 12ms not connected)\n"
+    )
+    return 0
+
+
 _VERBS: Final[dict[str, Service]] = {
     "broadcast": _broadcast,
     "force-stop": _force_stop,
@@ -112,4 +127,4 @@ _VERBS: Final[dict[str, Service]] = {
     "start-activity": _start,
 }
 
-ACTIVITY: Final[dict[str, Command]] = {"am": command_of(activity)}
+ACTIVITY: Final[dict[str, Command]] = {"am": command_of(activity), "monkey": monkey}

@@ -178,6 +178,9 @@ async def test_settings_screens_and_other_ways_to_start(sh: Sh, device: Simulate
     assert device.ui.package == "com.android.settings"
     await sh("am force-stop com.android.settings")
     assert device.ui.package != "com.android.settings"
+    assert (await sh("monkey -p com.android.settings -c android.intent.category.LAUNCHER 1")).status == 0
+    assert device.ui.package == "com.android.settings"
+    assert (await sh("monkey -p com.none 1")).status == 252
     assert (await sh("am get-current-user")).out == "0\n"
     assert (await sh("am nonsense")).status == 255
     assert (await sh("am force-stop")).status == 255

@@ -45,7 +45,7 @@ RECORDS = [
 ]
 
 
-@table("style", ["brief", "tag", "raw", "threadtime"])
+@table("style", ["brief", "tag", "raw", "time", "threadtime", "long"])
 def test_the_same_records_as_a_real_logcat_prints_them(style: str) -> None:
     printer = LogPrinter(style)
     printed = printer.divider(0) + b"".join(map(printer.entry, RECORDS))
