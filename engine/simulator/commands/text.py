@@ -13,8 +13,8 @@ _BASIC_SPECIAL = re.compile(r"\\?([+?{}()|])")
 
 
 async def grep(process: Process) -> int:
-    """``grep [-EFivqo] [-m N] PATTERN [FILES]``, line by line as the lines come."""
-    options, words = process.options("EFivqom:")
+    """``grep [-EFivqox] [-m N] PATTERN [FILES]``, line by line as the lines come."""
+    options, words = process.options("EFivqoxm:")
     pattern = _pattern(process, process.require(words)[0], options)
     names = words[1:] or ["-"]
     limit = int(options["m"]) if options.get("m", "").isdigit() else -1
@@ -37,6 +37,7 @@ def _pattern(process: Process, text: str, options: dict[str, str]) -> re.Pattern
         text = "|".join(map(re.escape, text.split("\n")))
     elif "E" not in options:  # basic expressions: the backslash makes these special instead of plain
         text = _BASIC_SPECIAL.sub(lambda found: found[1] if found[0][0] == "\\" else f"\\{found[1]}", text)
+    text = rf"^(?:{text})$" if "x" in options else text
     try:
         return re.compile(encode(text), re.IGNORECASE if "i" in options else 0)
     except (re.error, OverflowError) as exc:
