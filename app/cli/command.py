@@ -118,9 +118,7 @@ class Command:
 def load(words: str) -> Command:
     """The command object for words of ``COMMANDS``."""
     module, _, name = COMMANDS[words][0].partition(":")
-    loaded = __import__(
-        f"clawperator.app.cli.commands.{module}", fromlist=[name]
-    )  # ``importlib`` would be one module more
+    loaded = __import__(f"clawperator.app.cli.commands.{module}", fromlist=[name])  # loads no ``importlib``
     command: Command = getattr(loaded, name)(words)
     return command
 

@@ -185,8 +185,11 @@ class McpService(Service):
     # -- trees
 
     async def with_whole_ids(self, call: Call, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-        """Return ``arguments`` with the whole id for each short one, and which became what. Those for a fleet stay as they are."""
-        if "devices" in arguments:
+        """Return ``arguments`` with the whole id for each short one, and which became what.
+
+        Those for a fleet stay as they are: its hosts read their own screens. So do a skill's: only it knows what its inputs mean.
+        """
+        if "devices" in arguments or "skillId" in arguments:
             return dict(arguments), {}
         read = partial(self.read_tree, call, arguments.get("deviceId"))
         return await self.whole_ids(arguments, read, plan="execution" in arguments)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import ValidationError, create_model
 
@@ -23,9 +23,6 @@ from clawperator.engine.executions.argument_names import in_arguments
 from clawperator.engine.executions.composition import Composition
 from clawperator.engine.executions.matcher_check import checked_choice
 from clawperator.engine.verbs import MANAGES, Param, Verb, catalogue, vocabulary
-
-if TYPE_CHECKING:
-    from clawperator.engine import Engine
 
 Answer = TypeVar("Answer")
 Arguments = Mapping[str, Any]
@@ -141,15 +138,13 @@ async def run_verb(
     given: Arguments,
     source: str,
     execute: Callable[[Payload | Composition], Awaitable[Answer]],
-    admin: tuple[Callable[[], AbstractContextManager[Engine]], Mapping[str, Any]],
+    manage: Callable[[DeviceCommand], Awaitable[Answer]],
     *,
-    reply: Callable[[dict[str, Any]], Answer],
     beside: Container[str],
 ) -> Answer:
-    """Return what ``execute`` answers to what the verb makes of its arguments, or ``reply`` to the document of a device command.
+    """Return what ``execute`` answers to what the verb makes of its arguments, or ``manage`` to a device command.
 
-    ``admin`` opens the engine for one, and says on which device; ``beside`` are the other arguments, some of which are about
-    executions only. Raises ``EngineError`` in the words of the verb.
+    ``beside`` are the other arguments, some of which are about executions only. Raises ``EngineError`` in the words of the verb.
     """
     with in_words_of(name, given):
         sent = made(name, given, source=source)
@@ -158,9 +153,7 @@ async def run_verb(
         for option in ("then", "backend"):
             if option in beside:
                 raise invalid(option, f"{name} takes no '{option}'", "It is not an execution.")
-        acting, place = admin
-        with acting() as engine:
-            return reply(await sent.run(engine.device_admin(**place)))
+        return await manage(sent)
 
 
 _MEANT = {

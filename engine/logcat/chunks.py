@@ -189,10 +189,11 @@ class ChunkedResults:
         """Add a record; return the result that it completes or contradicts."""
         result.idle_since = None
         parts, following = result.parts, index + 1
-        if parts.setdefault(index, data) is not data:
-            if parts[index] != data:
+        if (known := parts.get(index)) is not None:
+            if known != data:
                 return self._fail(result.key, result, f"its record {index} came twice, with different contents")
             return None
+        parts[index] = data
         result.size += len(data)
         self._size += len(data)
         if self._size > _MAX_BYTES:

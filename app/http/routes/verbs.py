@@ -17,7 +17,7 @@ from clawperator.app.http.routes.executions import OUTCOMES
 from clawperator.app.http.routes.observe import read_tree
 from clawperator.app.http.service import HttpService, acting
 from clawperator.app.serve.answers import answer, in_route_words
-from clawperator.app.serve.verbs import VERBS, VerbArguments, made, meant_verb, run_verb
+from clawperator.app.serve.verbs import VERBS, DeviceCommand, VerbArguments, made, meant_verb, run_verb
 from clawperator.engine.contracts.issues import shown
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.brief import brief
@@ -88,8 +88,13 @@ async def post_verb(
         content = await asyncio.to_thread(brief, document) if body.brief else document
         return answer(in_route_words({**content, **({"resolvedIds": ids} if ids else {})}))
 
-    admin = partial(acting, request), {"device_id": body.device_id or None, "wait_ms": body.wait_ms}
-    return await run_verb(verb, body.arguments, SOURCE, execute, admin, reply=answer, beside=body.model_fields_set)
+    async def manage(command: DeviceCommand) -> Response:
+        with acting(request) as engine:
+            return answer(
+                await command.run(engine.device_admin(device_id=body.device_id or None, wait_ms=body.wait_ms))
+            )
+
+    return await run_verb(verb, body.arguments, SOURCE, execute, manage, beside=body.model_fields_set)
 
 
 def _route(name: str) -> str:

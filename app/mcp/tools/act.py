@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from clawperator.app.mcp.answers import DEFAULT_BYTES, DEFAULT_VIEW, Reply, lean, outcome, played, tool_words
@@ -17,6 +16,7 @@ from clawperator.app.serve.verbs import (
     PLAN_VERBS,
     VERBS,
     Arguments,
+    DeviceCommand,
     Payload,
     invalid,
     refuse_verbs,
@@ -188,9 +188,11 @@ async def _action(service: McpService, call: Call, arguments: Arguments) -> Repl
         result = await service.execute(call, sent, device_id=device, options=base.run_options(arguments))
         return outcome(result.to_dict(), arguments)
 
-    place = {"device_id": device, "wait_ms": arguments.get("waitMs")}
-    admin = partial(service.acting, call.caller), place
-    return await run_verb(arguments["type"], own, SOURCE, execute, admin, reply=Reply, beside=arguments)
+    async def manage(command: DeviceCommand) -> Reply:
+        with service.acting(call.caller) as engine:
+            return Reply(await command.run(engine.device_admin(device_id=device, wait_ms=arguments.get("waitMs"))))
+
+    return await run_verb(arguments["type"], own, SOURCE, execute, manage, beside=arguments)
 
 
 _DESCRIBED = ("applicationId", "container", "direction", "fields", "key", "nth", "point", "selector", "strict", "to", "validatorPattern", "within")  # fmt: skip

@@ -107,7 +107,7 @@ async def test_resources(visit: Visit) -> None:
             with pytest.raises(MCPError, match="Unknown resource"):
                 await read(uri)
         with pytest.raises(MCPError) as raised:
-            await read("clawperator://devices/nobody-1/tree")
+            await read("clawperator://devices/absent-1/tree")
         data: Any = raised.value.error.data
         assert data["code"] == "DEVICE_NOT_FOUND"
 

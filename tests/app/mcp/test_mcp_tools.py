@@ -165,8 +165,8 @@ async def test_several_devices(visit: Visit) -> None:
         assert unsure["code"] == "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED"
         for device in place.devices:
             assert (await agent.ok("snapshot", deviceId=device.serial))["deviceId"] == device.serial
-        nobody = await agent.refused("act", type="press_key", key="home", deviceId="nobody-1")
-        assert nobody["code"] == "DEVICE_NOT_FOUND"
+        absent = await agent.refused("act", type="press_key", key="home", deviceId="absent-1")
+        assert absent["code"] == "DEVICE_NOT_FOUND"
 
 
 async def test_verbs_look_act_and_verify(visit: Visit) -> None:

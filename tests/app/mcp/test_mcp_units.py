@@ -6,7 +6,7 @@ import json
 import os
 import re
 from itertools import chain
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -17,6 +17,7 @@ from mcp_types import ListToolsResult
 from clawperator.app.mcp import messages, stdio
 from clawperator.app.mcp.answers import Reply, bounded, lean, outcome, refusal, result_of, tail
 from clawperator.app.mcp.progress import Progress
+from clawperator.app.mcp.service import McpService
 from clawperator.app.mcp.stdio import MAX_LINE
 from clawperator.app.mcp.tools import TOOLS, lenient
 from clawperator.app.mcp.tools.act import TYPES, _tool_of
@@ -450,3 +451,9 @@ def test_bytes_that_are_no_picture(data: bytes) -> None:
     with pytest.raises(EngineError) as raised:
         _fitted(b"\x89PNG\r\n\x1a\n" + data, 100)
     assert raised.value.code is ErrorCode.UNSUPPORTED_RUNTIME_SCREENSHOT
+
+
+async def test_only_a_skill_knows_what_its_inputs_mean() -> None:
+    """Before a screen is read: a variable that happens to be called ``resourceId`` is no id of it."""
+    given = {"skillId": "com.example.look", "artifact": "look", "variables": {"resourceId": "title"}}
+    assert await McpService.with_whole_ids(cast("Any", None), cast("Any", None), given) == (given, {})
