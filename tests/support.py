@@ -59,6 +59,7 @@ def table(
     named = ids if ids is None or callable(ids) else list(ids)
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
+        assert not inspect.iscoroutinefunction(test), f"{test.__name__}: nothing would await its rows"
         signature = inspect.signature(test)
 
         @functools.wraps(test)
